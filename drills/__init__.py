@@ -1,0 +1,1 @@
+"""Drills and the local clusters (the lab) that they run on."""

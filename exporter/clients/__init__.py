@@ -1,0 +1,1 @@
+"""The only importers of broker libraries: bounded, deadlined, batched reads that give a snapshot."""

@@ -1,0 +1,1 @@
+"""RabbitMQ, read through its management API and the Prometheus endpoint of each node."""

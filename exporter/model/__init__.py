@@ -1,0 +1,1 @@
+"""Frozen facts about one cluster at one moment: no I/O, no clock, no client library."""
