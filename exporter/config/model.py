@@ -166,7 +166,7 @@ class Config(Section):
     @model_validator(mode="after")
     def distinct_clusters(self) -> Config:
         """Refuse two clusters of one name: their series would collide."""
-        names = [cluster.cluster for cluster in (*self.kafka, *self.rabbitmq)]
+        names = [kafka.cluster for kafka in self.kafka] + [rabbitmq.cluster for rabbitmq in self.rabbitmq]
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
             raise ValueError(f"two clusters are called {', '.join(doubled)}: give each its own `cluster:` name")
