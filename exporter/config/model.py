@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
+from exporter.config.addresses import check_bootstrap, check_listen_address, check_management_url
+
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -48,19 +50,24 @@ def check_pattern(value: str) -> str:
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
 Size = Annotated[int | float, BeforeValidator(parse_size), Field(ge=0)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
+Bootstrap = Annotated[str, AfterValidator(check_bootstrap)]
+ManagementURL = Annotated[str, AfterValidator(check_management_url)]
+ListenAddress = Annotated[str, AfterValidator(check_listen_address)]
 
 
 class Section(BaseModel):
-    """A part of the file: no unknown keys, no change after loading."""
+    """A part of the file: no unknown keys, no change after loading. Texts below keys go into docs/configuration.md."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
 
 class Filter(Section):
     """Names to look at: those that match an `allow` pattern (whole name) and no `deny` pattern."""
 
     allow: tuple[Pattern, ...] = (".*",)
+    """Regular expressions; a name must match one of them as a whole."""
     deny: tuple[Pattern, ...] = ()
+    """Regular expressions; a name that matches one of them as a whole is not asked for at all."""
 
     def admits(self, name: str) -> bool:
         """Whether this name is to be asked for at all."""
@@ -72,7 +79,9 @@ class Secret(Section):
     """A secret by reference: the path of a file, or the name of an environment variable. Read anew at each login."""
 
     file: Path | None = None
+    """A file that holds nothing but the secret; a newline at its end is ignored."""
     env: str | None = None
+    """The environment variable that holds the secret."""
 
     @model_validator(mode="after")
     def exactly_one(self) -> Secret:
@@ -86,82 +95,133 @@ class KafkaDeadLetters(Section):
     """Which topics hold dead letters. `handlers` names the group that reads a topic, where several do."""
 
     patterns: tuple[Pattern, ...] = (r"(?i).*[._-](dlq|dlt|dead-?letters?|dead)", r"dlq\..*")
+    """Topics whose whole name matches one of these hold dead letters."""
     topics: tuple[str, ...] = ()
+    """Further topics that hold dead letters, by name."""
     handlers: dict[str, str] = {}
+    """Topic to the group that deals with its dead letters, where several groups read it."""
     sources: dict[str, str] = {}
+    """Topic to what feeds it, for `mq_dlq_source_info`."""
 
 
 class Kafka(Section):
     """One Kafka cluster. `client` passes properties to the connection (kafka-python's names, `.` or `_`)."""
 
     cluster: str = "kafka"
-    bootstrap_servers: tuple[str, ...] = Field(min_length=1)
+    """The name of the cluster: the label `cluster` of every sample."""
+    bootstrap_servers: tuple[Bootstrap, ...] = Field(min_length=1)
+    """Brokers to ask first, HOST:PORT."""
     client: dict[str, str | int | float | bool] = {}
-    secrets: dict[str, Secret] = {}  # client property -> where its value is
+    """Properties of the connection, with kafka-python's names (`security_protocol`, `sasl_mechanism`, ...)."""
+    secrets: dict[str, Secret] = {}
+    """Property of the connection to where its secret value is (`sasl_plain_password`, `ssl_password`, ...)."""
     interval: Duration = 15.0
-    slow_interval: Duration = 60.0  # topic configurations, log directories, quorum
-    timeout: Duration = 5.0  # of one request
+    """Time between two polls."""
+    slow_interval: Duration = 60.0
+    """Time between two reads of topic configurations, log directories and the controller quorum."""
+    timeout: Duration = 5.0
+    """Longest wait for one request."""
     topics: Filter = Filter(deny=("__consumer_offsets", "__transaction_state", "__share_group_state"))
+    """Topics to look at."""
     groups: Filter = Filter()
+    """Groups to look at."""
     granularity: Literal["partition", "topic"] = "partition"
+    """`topic` leaves out the families of groups that have one series for each partition."""
     max_series: int = Field(default=1_000_000, ge=100)
+    """The most series this cluster may have; the highest lags are kept and the number dropped is published."""
     ages: Literal["exact", "estimate", "off"] = "exact"
-    age_budget: Duration = 3.0  # time that one poll may spend reading records for ages
+    """How to find the age of the oldest unread message: by reading records, by interpolation only, or not at all."""
+    age_budget: Duration = 3.0
+    """Time that one poll may spend on reading records for ages; what is left is interpolated meanwhile."""
     abandoned_after: Duration = 7 * 86400.0
+    """A group without members and commits for this long leaves the per-partition families."""
     disk_free_limit: Size = 0.05
+    """Free space of a log directory below which `mq_disk_alarm` is 1: a size, or a share of the disk."""
     expected_brokers: int | None = Field(default=None, ge=1)
+    """How many brokers there should be, so that a missing one is seen."""
     expected_groups: tuple[str, ...] = ()
+    """Groups that should exist."""
     dead_letters: KafkaDeadLetters = KafkaDeadLetters()
+    """Which topics hold dead letters."""
 
 
 class RabbitMQ(Section):
     """One RabbitMQ cluster, by the management URL of one or more of its nodes (tried in this order)."""
 
     cluster: str = "rabbitmq"
-    urls: tuple[str, ...] = Field(min_length=1)
+    """The name of the cluster: the label `cluster` of every sample."""
+    urls: tuple[ManagementURL, ...] = Field(min_length=1)
+    """Management URLs of its nodes, tried in this order, without user and password."""
     username: str = "guest"
-    password: Secret | None = None  # None: guest
+    """A user with the tag `monitoring`."""
+    password: Secret | None = None
+    """Where the password is; without it, `guest`."""
     url_password: SecretStr | None = None  # set by the command line from `http://user:password@host`
     ca_file: Path | None = None
+    """Certificates (PEM) to trust for https, instead of the system's."""
     client_cert_file: Path | None = None
+    """Client certificate (PEM)."""
     client_key_file: Path | None = None
+    """Key of the client certificate (PEM)."""
     insecure_skip_verify: bool = False
+    """Accept any server certificate. For trying things out."""
     interval: Duration = 15.0
-    slow_interval: Duration = 60.0  # bindings, policies, exchanges
+    """Time between two polls."""
+    slow_interval: Duration = 60.0
+    """Time between two reads of exchanges, bindings and policies."""
     timeout: Duration = 5.0
+    """Longest wait for one request."""
     vhosts: Filter = Filter()
+    """Virtual hosts to look at."""
     queues: Filter = Filter()
+    """Queues to look at."""
     max_series: int = Field(default=1_000_000, ge=100)
-    node_metrics: bool = True  # per-node Prometheus endpoints, discovered
-    node_metrics_urls: dict[str, str] = {}  # node name -> URL, where the discovered address can't be reached
-    cli: tuple[str, ...] = ()  # command that runs rabbitmqctl with the cluster's cookie: exact quorum-queue ages
+    """The most series this cluster may have; the number dropped is published."""
+    node_metrics: bool = True
+    """Ask each node's own Prometheus endpoint too. They are discovered."""
+    node_metrics_urls: dict[str, str] = {}
+    """Node name to the URL of its Prometheus endpoint, where the discovered address can't be reached."""
+    cli: tuple[str, ...] = ()
+    """A command that runs rabbitmqctl with the cluster's cookie, word by word: exact ages of quorum queues."""
     cli_env: dict[str, str] = {}
+    """Environment variables for that command."""
     expected_nodes: int | None = Field(default=None, ge=1)
+    """How many nodes there should be, so that a missing one is seen."""
 
 
 class Web(Section):
     """Where the exporter serves. `config_file` is Prometheus' own web configuration (TLS, basic auth)."""
 
-    listen_address: str = "127.0.0.1:9977"
+    listen_address: ListenAddress = "127.0.0.1:9977"
+    """HOST:PORT, [IPV6]:PORT, or :PORT for every interface."""
     enable_lifecycle: bool = False
+    """Allow `POST /-/reload`."""
     config_file: Path | None = None
+    """Prometheus' own web configuration file (TLS, basic authentication)."""
 
 
 class Log(Section):
     """How the exporter logs."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least severe message that is written."""
     format: Literal["text", "json"] = "text"
+    """Text for a terminal, or JSON lines."""
 
 
 class Config(Section):
     """The whole file."""
 
     kafka: tuple[Kafka, ...] = ()
+    """Kafka clusters."""
     rabbitmq: tuple[RabbitMQ, ...] = ()
+    """RabbitMQ clusters."""
     web: Web = Web()
+    """The HTTP server."""
     log: Log = Log()
+    """The log, on standard error."""
     state_dir: Path | None = None
+    """A folder for the history that estimates need, so that it survives a restart."""
 
     @model_validator(mode="after")
     def distinct_clusters(self) -> Config:
