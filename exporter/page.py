@@ -58,7 +58,8 @@ class LabelTexts(dict[Labels, str]):
 
     def __missing__(self, values: Labels) -> str:
         pairs = [f'{name}="{escape(value)}"' for name, value in zip(self.names, values, strict=True)]
-        text = self[values] = f"{{{','.join(self.first + pairs)}}} "
+        inside = ",".join(self.first + pairs)
+        text = self[values] = f"{{{inside}}} " if inside else " "
         return text
 
     def forget(self, used: int) -> None:
@@ -86,7 +87,7 @@ def header(family: Family, form: Format) -> bytes:
     return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClusterPage:
     """What one poll of one cluster adds to the page; `expires` is on the monotonic clock."""
 
@@ -160,3 +161,17 @@ def finish(joined: Joined, tail: bytes, compressed: bool) -> list[bytes]:
     last = packer.compress(tail) + packer.flush(zlib.Z_FINISH)
     trailer = struct.pack("<II", zlib.crc32(tail, joined.crc), (joined.size + len(tail)) & 0xFFFFFFFF)
     return [GZIP_HEADER, *(part.deflated for part in joined.pieces), last, trailer]
+
+
+def render_small(parts: Mapping[str, Measured], form: Format) -> bytes:
+    """A few families of several clusters at once ("" has no cluster label), rendered without being kept."""
+    lines = []
+    for family in sorted({family for measured in parts.values() for family in measured}, key=lambda found: found.name):
+        bodies = [
+            sample_lines(family, measured[family], LabelTexts(cluster, family.labels))
+            for cluster, measured in parts.items()
+            if measured.get(family)
+        ]
+        if bodies:
+            lines += [header(family, form), *bodies]
+    return b"".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ from typing import Any
 
 from exporter import metrics
 from exporter.metrics.family import Family, Measured
+from exporter.model.common import ClusterSnapshot, CollectorRun, Kind, Problem
+
+log = logging.getLogger(__name__)
 
 NOT_SUBJECTS = frozenset({"family", "registry"})
 
@@ -39,14 +43,30 @@ def subjects() -> tuple[Subject, ...]:
     return tuple(found)
 
 
-def measure(snapshot: Any) -> Measured:
-    """Every family of every subject for the snapshot's system. Raises KeyError for a family that was not declared."""
+def measure(snapshot: Any) -> tuple[Measured, dict[str, str]]:
+    """Every family of every subject for the snapshot's system, and subject -> why it could not be measured.
+
+    A fault in one subject withholds its families and no others; so does a family that it did not declare.
+    """
     measured: Measured = {}
+    faults: dict[str, str] = {}
     for subject in subjects():
-        if snapshot.system in subject.systems:
+        if snapshot.system not in subject.systems:
+            continue
+        try:
             result = subject.measure(snapshot)
-            undeclared = set(result) - set(subject.families)
+            undeclared = sorted(family.name for family in set(result) - set(subject.families))
             if undeclared:
-                raise KeyError(f"{subject.name} measures {undeclared} without declaring it")
+                raise KeyError(f"{', '.join(undeclared)} measured but not declared")
+        except Exception as error:  # one faulty subject must not lose the page
+            log.exception("%s: a fault of the exporter, its families are withheld", subject.name)
+            faults[subject.name] = f"{type(error).__name__}: {error}"
+        else:
             measured.update(result)
-    return measured
+    return measured, faults
+
+
+def fault_run(faults: dict[str, str], snapshot: ClusterSnapshot) -> CollectorRun:
+    """The collector run that shows such faults on the page."""
+    problems = tuple(Problem(Kind.PROTOCOL, f"subject {name}", detail) for name, detail in faults.items())
+    return CollectorRun("measure", False, snapshot.taken_at, 0.0, snapshot.interval_seconds, problems)
