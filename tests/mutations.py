@@ -1,0 +1,42 @@
+"""Named ways to break the product on purpose, so that each promise's test is seen to fail.
+
+A test states its claim in a `check` function, shows that the check holds, and that it fails under the mutation:
+
+    def test_commits_are_read_before_ends(lab):
+        check(lab)
+        fails_under("ends_before_commits", check, lab)
+
+`pytest --mutate NAME` runs any test with that mutation in force, for a person who wants to see it fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+
+Mutation = Callable[[], AbstractContextManager[None]]
+MUTATIONS: dict[str, Mutation] = {}
+
+
+def mutation(change: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Register a function that breaks something through a MonkeyPatch; its name is the switch."""
+
+    @contextmanager
+    def in_force() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            change(patch)
+            yield
+
+    if change.__name__ in MUTATIONS:
+        raise ValueError(f"two mutations are called {change.__name__}")
+    MUTATIONS[change.__name__] = in_force
+    return change
+
+
+def fails_under(name: str, check: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+    """Run the check under a mutation; it must object. A check that still passes proves nothing."""
+    with MUTATIONS[name](), pytest.raises(AssertionError):
+        check(*args, **kwargs)
