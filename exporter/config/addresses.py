@@ -31,7 +31,7 @@ def check_management_url(value: str) -> str:
         port = parts.port
     except ValueError:
         raise ValueError("expected a URL such as http://HOST:15672; the port is not a number") from None
-    if "@" in parts.netloc:
+    if "@" in value:
         raise ValueError("leave user and password out of the URL; write `username: NAME` and `password: {file: PATH}`")
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
         raise ValueError(f"expected a URL such as http://HOST:15672, got {value!r}")

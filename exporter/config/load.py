@@ -1,0 +1,87 @@
+"""A YAML file to a Config, or every mistake in it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from exporter.config import checks
+from exporter.config.document import Document, parse
+from exporter.config.explain import explain
+from exporter.config.mistakes import ConfigError, Mistake
+from exporter.config.model import Config
+
+EMPTY = """the file says nothing; a small one is
+
+    kafka:
+      - cluster: orders
+        bootstrap_servers: [kafka-1:9092]"""
+PATH_KEYS = (*checks.FILE_KEYS, "config_file", "state_dir", "file")
+
+
+def load(path: Path, check_client: checks.CheckClient | None = None, check_files: bool = True) -> Config:
+    """The configuration in this file. Raises ConfigError.
+
+    Relative paths in it are meant from the file's own folder. `check_client` judges the properties of Kafka
+    connections; `check_files` also opens every file and environment variable that is named.
+    """
+    origin = str(path)
+    why = checks.unreadable(path)
+    if why:
+        raise ConfigError([Mistake(origin, None, None, "", why)])
+    try:
+        document = parse(path.read_text(encoding="utf-8"), origin)
+    except UnicodeDecodeError as error:
+        text = f"not a text file in UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise ConfigError([Mistake(origin, None, None, "", text)]) from None
+    if document.data is None:
+        raise ConfigError(document.mistakes or [Mistake(origin, None, None, "", EMPTY)])
+    _anchor(document.data, path.absolute().parent)
+    document.mistakes += checks.keys_not_for_files(document)
+    return validate(document, check_client, check_files)
+
+
+def validate(document: Document, check_client: checks.CheckClient | None = None, check_files: bool = True) -> Config:
+    """The configuration that this document describes. Raises ConfigError with all that is wrong."""
+    mistakes = [*document.mistakes, *_beyond_shape(document, check_client, check_files)]
+    try:
+        config = Config.model_validate(document.data)
+    except ValidationError as error:
+        known = {mistake.key for mistake in mistakes}
+        shape = [mistake for mistake in explain(error, document) if mistake.key not in known]
+        told = any("cluster:` name" in mistake.text for mistake in mistakes)
+        mistakes += [mistake for mistake in shape if mistake.key or not told]  # the model says it without the line
+    if mistakes:
+        raise ConfigError(mistakes)
+    return config
+
+
+def _beyond_shape(document: Document, check_client: checks.CheckClient | None, check_files: bool) -> Iterator[Mistake]:
+    rules: list[Callable[[Document], Iterator[Mistake]]] = [
+        checks.doubled_clusters,
+        checks.plain_secrets,
+        checks.incomplete_logins,
+        checks.doubled_properties,
+    ]
+    if check_files:
+        rules.append(checks.missing_files)
+    for rule in rules:
+        yield from rule(document)
+    if check_client is not None:
+        yield from checks.wrong_properties(document, check_client)
+
+
+def _anchor(data: Any, folder: Path) -> None:
+    """Make the paths in the data absolute, in place."""
+    if isinstance(data, list):
+        for item in data:
+            _anchor(item, folder)
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            if key in PATH_KEYS and isinstance(value, str):
+                data[key] = str(folder / value)
+            elif key != "client":
+                _anchor(value, folder)
