@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import Any, TypeAlias
+from typing import Any
 
+from exporter.clients.kafka.properties import check_client, standard_name
 from exporter.config.document import Document
 from exporter.config.explain import NOT_IN_FILES
 from exporter.config.mistakes import Mistake, Path
-
-CheckClient: TypeAlias = Callable[[Mapping[str, object]], "list[tuple[str, str]]"]
-"""Given the properties of a Kafka connection, which of them are wrong and why: (property, sentence)."""
 
 SECRET_NAME = re.compile(r"(?i)(^|[._-])(pass|password|passphrase|secret|token)$")
 FILE_KEYS = ("ca_file", "client_cert_file", "client_key_file")
@@ -75,23 +73,25 @@ def incomplete_logins(document: Document) -> Iterator[Mistake]:
                 yield document.mistake((*path, one), f"needs `{other}` beside it")
 
 
-def doubled_properties(document: Document) -> Iterator[Mistake]:
-    """Properties of a Kafka connection that are given both in `client` and in `secrets`."""
-    for path, entry in entries(document.data, "kafka"):
-        plain = {name.replace(".", "_") for name in _mapping(entry, "client") if not SECRET_NAME.search(name)}
-        for name in _mapping(entry, "secrets"):
-            if name.replace(".", "_") in plain:
-                yield document.mistake((*path, "secrets", name), "also given in `client`; delete one")
-
-
-def wrong_properties(document: Document, check: CheckClient) -> Iterator[Mistake]:
+def wrong_properties(document: Document) -> Iterator[Mistake]:
     """Properties that the Kafka connection does not know or cannot use, by the connection's own word."""
     for path, entry in entries(document.data, "kafka"):
-        client, secrets = _mapping(entry, "client"), _mapping(entry, "secrets")
-        visible = {name: value for name, value in client.items() if not SECRET_NAME.search(name)}
-        for name, sentence in check(visible | dict.fromkeys(secrets, "secret")):
-            part = "secrets" if name in secrets else "client"
-            yield document.mistake((*path, part, name) if name else (*path, "client"), sentence)
+        given = {
+            name: value for name, value in _mapping(entry, "client").items() if not isinstance(value, (dict, list))
+        }
+        client = {name: value for name, value in given.items() if not SECRET_NAME.search(name)}
+        secrets = [*_mapping(entry, "secrets"), *(given.keys() - client.keys() - _mapping(entry, "secrets").keys())]
+        for sentence in check_client(client, secrets):
+            yield document.mistake((*path, *_property(sentence, entry)), sentence)
+
+
+def _property(sentence: str, entry: dict[str, Any]) -> Path:
+    """Which property a sentence is about: the last part in which one of its names occurs; else all of them."""
+    for part in ("secrets", "client"):
+        for name in _mapping(entry, part):
+            if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])|\b{standard_name(name)}\b", sentence):
+                return (part, name)
+    return ("client",)
 
 
 def missing_files(document: Document) -> Iterator[Mistake]:

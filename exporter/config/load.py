@@ -22,11 +22,11 @@ EMPTY = """the file says nothing; a small one is
 PATH_KEYS = (*checks.FILE_KEYS, "config_file", "state_dir", "file")
 
 
-def load(path: Path, check_client: checks.CheckClient | None = None, check_files: bool = True) -> Config:
+def load(path: Path, check_files: bool = True) -> Config:
     """The configuration in this file. Raises ConfigError.
 
-    Relative paths in it are meant from the file's own folder. `check_client` judges the properties of Kafka
-    connections; `check_files` also opens every file and environment variable that is named.
+    Relative paths in it are meant from the file's own folder. With `check_files`, files and environment variables
+    that it names have to be there.
     """
     origin = str(path)
     why = checks.unreadable(path)
@@ -41,12 +41,12 @@ def load(path: Path, check_client: checks.CheckClient | None = None, check_files
         raise ConfigError(document.mistakes or [Mistake(origin, None, None, "", EMPTY)])
     _anchor(document.data, path.absolute().parent)
     document.mistakes += checks.keys_not_for_files(document)
-    return validate(document, check_client, check_files)
+    return validate(document, check_files)
 
 
-def validate(document: Document, check_client: checks.CheckClient | None = None, check_files: bool = True) -> Config:
+def validate(document: Document, check_files: bool = True) -> Config:
     """The configuration that this document describes. Raises ConfigError with all that is wrong."""
-    mistakes = [*document.mistakes, *_beyond_shape(document, check_client, check_files)]
+    mistakes = [*document.mistakes, *_beyond_shape(document, check_files)]
     try:
         config = Config.model_validate(document.data)
     except ValidationError as error:
@@ -59,19 +59,17 @@ def validate(document: Document, check_client: checks.CheckClient | None = None,
     return config
 
 
-def _beyond_shape(document: Document, check_client: checks.CheckClient | None, check_files: bool) -> Iterator[Mistake]:
+def _beyond_shape(document: Document, check_files: bool) -> Iterator[Mistake]:
     rules: list[Callable[[Document], Iterator[Mistake]]] = [
         checks.doubled_clusters,
         checks.plain_secrets,
         checks.incomplete_logins,
-        checks.doubled_properties,
+        checks.wrong_properties,
     ]
     if check_files:
         rules.append(checks.missing_files)
     for rule in rules:
         yield from rule(document)
-    if check_client is not None:
-        yield from checks.wrong_properties(document, check_client)
 
 
 def _anchor(data: Any, folder: Path) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from exporter.config import checks
+from exporter.clients.kafka.properties import standard_name
 from exporter.config.document import Document
 from exporter.config.load import validate
 from exporter.config.mistakes import ConfigError, Mistake
@@ -34,14 +34,14 @@ class Options:
     interval: str | None = None
 
 
-def quick(options: Options, check_client: checks.CheckClient | None = None) -> Config:
+def quick(options: Options) -> Config:
     """The configuration that these options mean. Raises ConfigError that name the option."""
     properties, mistakes = _properties(options.kafka_properties)
     kafka = [_kafka(value, properties, options) for value in options.kafka]
     rabbitmq = [_rabbitmq(value, options) for value in options.rabbitmq]
     document = Document("command line", {"kafka": kafka, "rabbitmq": rabbitmq})
     try:
-        config = validate(document, check_client)
+        config = validate(document)
     except ConfigError as error:
         mistakes += [_as_option(mistake, options) for mistake in error.mistakes]
     if mistakes:
@@ -59,7 +59,8 @@ def _kafka(value: str, properties: dict[str, Any], options: Options) -> dict[str
     entry |= {"bootstrap_servers": [server.strip() for server in servers.split(",") if server.strip()]}
     if properties:
         entry["client"] = properties
-    if str(properties.get("sasl_mechanism", "GSSAPI")).upper() not in {"GSSAPI", "OAUTHBEARER"}:
+    mechanism = str({standard_name(name): value for name, value in properties.items()}.get("sasl_mechanism", ""))
+    if mechanism.upper() == "PLAIN" or mechanism.upper().startswith("SCRAM"):
         entry["secrets"] = {"sasl_plain_password": {"env": KAFKA_PASSWORD_ENV}}
     return entry | _pace(options)
 

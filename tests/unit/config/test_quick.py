@@ -19,6 +19,7 @@ def _no_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+Client = dict[str, str | int | float | bool]
 SEEN = "a secret on the command line is seen by every user of this machine"
 
 
@@ -44,8 +45,8 @@ def test_clusters_can_be_named() -> None:
 
 
 def test_properties_are_read_as_yaml_reads_them() -> None:
-    client: dict[str, str | int | float | bool] = {"security_protocol": "SSL", "ssl_check_hostname": False, "x": 5}
-    pairs = ["security_protocol=SSL", "ssl_check_hostname=false", "x=5"]
+    client: Client = {"security_protocol": "SSL", "ssl_check_hostname": False, "receive_message_max_bytes": 5}
+    pairs = ["security_protocol=SSL", "ssl_check_hostname=false", "receive_message_max_bytes=5"]
     expected = Config(kafka=(Kafka(bootstrap_servers=("a:1",), client=client),))
     assert expected == quick(Options(kafka=["a:1"], kafka_properties=pairs))
 
@@ -69,10 +70,14 @@ def test_the_password_comes_from_the_environment_or_a_file(monkeypatch: pytest.M
 
 def test_sasl_takes_its_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MQ_KAFKA_PASSWORD", "x")
-    pairs = ["sasl_mechanism=SCRAM-SHA-512", "sasl_plain_username=mon"]
+    pairs = ["security_protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512", "sasl_plain_username=mon"]
     expected = Kafka(
         bootstrap_servers=("a:1",),
-        client={"sasl_mechanism": "SCRAM-SHA-512", "sasl_plain_username": "mon"},
+        client={
+            "security_protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl_plain_username": "mon",
+        },
         secrets={"sasl_plain_password": Secret(env="MQ_KAFKA_PASSWORD")},
     )
     assert Config(kafka=(expected,)) == quick(Options(kafka=["a:1"], kafka_properties=pairs))
