@@ -1,8 +1,8 @@
 """Fetch requests and answers: many partitions at once, without session, group or rack, and without waiting.
 
 Versions 11 (Kafka 2.3) and 12 name topics; 13 (Kafka 3.1) has topic ids, so that a topic which was deleted and made
-again can't answer for its predecessor. From version 3 on a first batch that does not fit into `max_bytes` is replaced by
-nothing, except in the first partition of a request that has any data: there at least one whole batch comes.
+again can't answer for its predecessor. From version 3 on a first batch that does not fit into `max_bytes` is replaced
+by nothing, except in the first partition of a request that has any data: there at least one whole batch comes.
 Source: apache/kafka, FetchRequest.json and FetchResponse.json.
 """
 

@@ -1,0 +1,185 @@
+"""Ages of Kafka records at committed offsets: read exactly where that can be done in time, estimated elsewhere.
+
+Nothing is consumed from a group, created, or read from remote storage. One poll calls `begin`, then `observe` for each
+topic whose ends it read, then `find`; `find` may be called again for other positions of the same poll.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from exporter.clients.kafka import codes
+from exporter.clients.kafka.brokers import Brokers
+from exporter.clients.kafka.record_cache import CachedPartition, Entry, RecordCache
+from exporter.clients.kafka.record_probe import sharpen
+from exporter.clients.kafka.record_reading import RecordReading, Unread, first_limit
+from exporter.clients.kafka.wire import printable
+from exporter.model.common import Problem
+from exporter.model.estimate import Bracket, History, good
+from exporter.model.record_time import CAUGHT_UP, Position, RecordTime, Wanted
+
+DENIED = 29  # TOPIC_AUTHORIZATION_FAILED
+ASK_DENIED_AGAIN = 20  # polls
+READING_SHARE = 0.75  # of the time budget; the rest is for sharpening estimates of what was not reached
+FLEETING = frozenset({1, 3, 100, 103})  # the log moved or the topic was deleted since the poll began: not yet a problem
+
+
+class RecordTimes:
+    """The ages of one cluster's records: the cache of what was read, and the history that estimates come from.
+
+    `interval` and `budget` (of one poll) in seconds; `exact` False never reads a record. `problems` and `skipped`
+    (reason -> positions without an answer) are of the last poll.
+    """
+
+    def __init__(self, interval: float, budget: float, exact: bool = True) -> None:
+        self.problems: list[Problem] = []
+        self.skipped: Counter[str] = Counter()
+        self._exact = exact
+        self._budget = budget
+        self._cache = RecordCache()
+        self._interval = interval
+        self._history = History(interval)
+        self._batch_bytes: dict[str, int] = {}  # topic -> largest batch that the last reading saw
+        self._denied: dict[str, tuple[int, Problem]] = {}  # topic -> poll in which to try again, why not before
+        self._fleeting: tuple[set[str], set[str]] = (set(), set())  # topics that moved in this poll, in the last
+
+    def begin(self) -> None:
+        """A new poll."""
+        self._cache.begin()
+        self._history.begin()
+        self._fleeting = (set(), self._fleeting[0])
+        self._denied = {topic: why for topic, why in self._denied.items() if why[0] > self._cache.poll}
+        self.problems, self.skipped = [problem for _, problem in self._denied.values()], Counter()
+
+    def observe(
+        self, topic: str, topic_id: bytes, ends: Mapping[int, tuple[int, int]], before: float, after: float
+    ) -> None:
+        """Take a topic's ends (partition -> log start, high watermark), read between two moments (unix seconds)."""
+        self._history.observe(topic, topic_id, ends, before, after)
+
+    def find(
+        self, wanted: Collection[Wanted], brokers: Brokers, budget: float | None = None
+    ) -> dict[Position, RecordTime]:
+        """When the first visible record at or after each position was stamped.
+
+        Positions at the high watermark, or with nothing visible behind them, are caught up. One that is missing from
+        the answer is beyond the end, or unknown: then it counts in `skipped`, and what hindered it is in `problems`.
+        To learn when the oldest open transaction of a partition began, ask for its last stable offset. Takes `budget`
+        seconds at most, and one request's timeout more when a broker hangs.
+        """
+        started = time.monotonic()
+        budget = self._budget if budget is None else budget
+        times, unread, unknown = self._look_up(wanted)
+        if unread:
+            reading = RecordReading(brokers, self._cache.poll)
+            reading.run([item for item, _ in unread.values()], started + READING_SHARE * budget)
+            self._report(reading)
+            for _, positions in unread.values():
+                self._settle(positions, times, unknown)
+        if unknown:
+            self._estimate(unknown, times, brokers, started + budget)
+        return times
+
+    def state(self) -> dict[str, Any]:
+        """The history as JSON values."""
+        return self._history.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state` gave; what doesn't fit is left out."""
+        self._history.restore(state)
+
+    def _look_up(self, wanted: Collection[Wanted]) -> tuple[dict[Position, RecordTime], _Unread, list[_Sought]]:
+        """(what is known already, what to read, what can only be estimated)."""
+        times: dict[Position, RecordTime] = {}
+        unread: _Unread = {}
+        unknown: list[_Sought] = []
+        for position in wanted:
+            topic, _, partition, offset, _, end, *_ = position
+            if offset >= end:
+                if offset == end:
+                    times[topic, partition, offset] = CAUGHT_UP
+                continue
+            cached = self._cache.partition(position)
+            entry = self._cache.entry(cached, offset)
+            entry.refresh(position)
+            known = known_time(entry, end)
+            if known is not None:
+                times[topic, partition, offset] = known
+            elif self._may_read(position, entry):
+                self._add_unread(unread, position, cached, entry)
+            else:
+                unknown.append((position, entry))
+        return times, unread, unknown
+
+    def _may_read(self, position: Wanted, entry: Entry) -> bool:
+        readable = self._exact and position.readable and position.leader >= 0 and position.topic not in self._denied
+        return readable and entry.found < 0  # what was found and is yet unknown has no timestamp
+
+    def _add_unread(self, unread: _Unread, position: Wanted, cached: CachedPartition, entry: Entry) -> None:
+        item = unread.get((position.topic, position.partition))
+        if item is None:
+            limit = first_limit(self._batch_bytes.get(position.topic, 0))
+            item = unread[position.topic, position.partition] = (Unread(position, cached, limit), [])
+        item[0].entries.append(entry)
+        item[1].append((position, entry))
+
+    def _settle(self, sought: list[_Sought], times: dict[Position, RecordTime], unknown: list[_Sought]) -> None:
+        """Sort what was to be read into what is known now and what isn't."""
+        for position, entry in sought:
+            known = known_time(entry, position.high_watermark)
+            if known is None:
+                unknown.append((position, entry))
+            else:
+                times[position.topic, position.partition, position.offset] = known
+
+    def _estimate(
+        self, unknown: list[_Sought], times: dict[Position, RecordTime], brokers: Brokers, deadline: float
+    ) -> None:
+        """Estimate from the history, which is sharpened first where it needs it and brokers may be asked."""
+        now = time.time()
+        vague = [
+            position._replace(offset=entry.next)
+            for position, entry in unknown
+            if position.readable
+            and position.leader >= 0
+            and not good(self._bracket(position, entry), now, self._interval)
+        ]
+        if vague:
+            sharpen(self._history, vague, brokers, now, deadline)
+        for position, entry in unknown:
+            estimate = self._bracket(position, entry).time()
+            if estimate is None:
+                self.skipped["age_unknown" if position.readable else "age_in_remote_storage"] += 1
+            else:
+                times[position.topic, position.partition, position.offset] = estimate
+
+    def _bracket(self, position: Wanted, entry: Entry) -> Bracket:
+        return self._history.bracket(position.topic, position.topic_id, position.partition, entry.next)
+
+    def _report(self, reading: RecordReading) -> None:
+        """Turn what hindered a reading into problems; a log that only just moved is none yet."""
+        self.problems += reading.problems
+        self._batch_bytes = reading.batch_bytes or self._batch_bytes
+        for (topic, code), count in sorted(reading.failed.items()):
+            failure = codes.failure(code)
+            problem = Problem(failure.kind, f"topic {printable(topic)}", f"{count} partitions: {failure.detail}")
+            if code == DENIED:
+                self._denied[topic] = (self._cache.poll + ASK_DENIED_AGAIN, problem)
+            if code in FLEETING:
+                self._fleeting[0].add(topic)
+            if code not in FLEETING or topic in self._fleeting[1]:
+                self.problems.append(problem)
+
+
+_Sought = tuple[Wanted, Entry]
+_Unread = dict[tuple[str, int], tuple[Unread, list[_Sought]]]
+
+
+def known_time(entry: Entry, end: int) -> RecordTime | None:
+    """What the cache tells about a position in a log that ended at `end` when the poll read it."""
+    if entry.next >= end:
+        return CAUGHT_UP
+    return RecordTime(entry.stamp / 1000) if entry.found >= 0 and entry.stamp >= 0 else None
