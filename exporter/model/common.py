@@ -84,6 +84,15 @@ class DeadLetterQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """What the configuration says should be there; None and empty are "nothing was said"."""
+
+    brokers: int | None = None
+    nodes: int | None = None
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
     """One cluster at one moment, as far as it could be read. Kafka and RabbitMQ snapshots add their own facts."""
 
@@ -98,3 +107,4 @@ class ClusterSnapshot:
     dead_letter_queues: tuple[DeadLetterQueue, ...] = ()
     dead_letter_sources: tuple[DeadLetterSource, ...] = ()
     clock_offsets: Mapping[str, float] = field(default_factory=dict)  # node -> its clock minus ours, seconds
+    expected: Expected = Expected()

@@ -9,10 +9,11 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.connection import Connection, Request
 from exporter.clients.kafka.exchange import exchange
 from exporter.clients.kafka.failures import Failure, UnusableError
-from exporter.clients.kafka.opening import Address, open_connection
+from exporter.clients.kafka.opening import open_connection
 from exporter.clients.kafka.properties import Client
 from exporter.model.common import Kind
 

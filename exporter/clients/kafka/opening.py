@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from dataclasses import dataclass
 
 from exporter import VERSION
 from exporter.clients.kafka import codes, sasl, tls
+from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.connection import API_VERSIONS, Connection, Request
 from exporter.clients.kafka.exchange import exchange
 from exporter.clients.kafka.failures import Failure, UnusableError
@@ -17,29 +17,6 @@ from exporter.clients.kafka.wire import Cursor, MalformedError, compact
 from exporter.model.common import Kind
 
 RENEW_AT = 0.85  # of a session's lifetime, as Java's client does it
-DEFAULT_PORT = 9092
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a broker listens."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """Of `host:port`, `[v6]:port` or `host`, with or without a listener's `NAME://` in front."""
-        rest = text.strip().rpartition("//")[2]
-        host, colon, port = rest.rpartition(":")
-        if not colon or rest.endswith("]"):
-            host, port = rest, str(DEFAULT_PORT)
-        if not port.isdigit():
-            raise ValueError(f"{text!r} is not HOST:PORT")
-        return cls(host.strip("[]"), int(port))
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def open_connection(address: Address, client: Client, timeout: float) -> Connection:

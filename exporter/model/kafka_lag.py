@@ -1,0 +1,260 @@
+"""Lag, age and state of the partitions of one group on one topic: plain arithmetic on what the brokers said.
+
+Lag is the high watermark minus the committed offset, counted from the log start where retention has already passed the
+commit. Where it can't be said there is a state instead of a number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import le, sub
+
+from exporter.model.kafka import (
+    BELOW_LOG_START,
+    BEYOND_LOG_END,
+    FUTURE_TIMESTAMP,
+    NO_COMMIT,
+    OK,
+    UNREADABLE,
+    GroupPartitionLabels,
+    GroupTopic,
+)
+from exporter.model.record_time import Position, RecordTime
+
+CLOCK_TOLERANCE = 1.0  # seconds that a record may be ahead of our clock and still count as just written
+
+
+@dataclass(slots=True)
+class TopicEnds:
+    """The offsets of one topic, by partition number. None is unknown."""
+
+    starts: list[int | None]
+    stables: list[int | None]
+    highs: list[int | None]
+
+    @classmethod
+    def unknown(cls, count: int) -> TopicEnds:
+        """Nothing known yet about partitions 0 to count - 1."""
+        return cls([None] * count, [None] * count, [None] * count)
+
+    @property
+    def complete(self) -> bool:
+        """Whether both bounds of every partition are known."""
+        return None not in self.starts and None not in self.highs
+
+    def bounds(self, partition: int) -> tuple[int | None, int | None]:
+        """Log start and high watermark; (None, None) for a partition that the topic does not have."""
+        if not 0 <= partition < len(self.highs):
+            return None, None
+        return self.starts[partition], self.highs[partition]
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """What is known of one group on one topic before the ends: labels, partitions and offsets side by side.
+
+    `unreadable` are partitions whose commit could not be read. `assigned` are those that members have now.
+    `share_lags` is the broker's own lag of a share group, which knows acknowledged records in the middle.
+    """
+
+    topic: str
+    labels: tuple[GroupPartitionLabels, ...]
+    partitions: tuple[int, ...]
+    offsets: tuple[int, ...]
+    unreadable: Collection[int] = ()
+    assigned: Collection[int] = ()
+    share_lags: tuple[int | None, ...] | None = None
+
+
+@dataclass(slots=True)
+class RawLags:
+    """Lag in offsets before any record was looked at, side by side with the partitions.
+
+    `lost` is (partition, commit, log start) of each whose commit retention has passed.
+    """
+
+    lags: list[int | None]
+    states: dict[int, str] = field(default_factory=dict)
+    lost: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def raw_lags(commits: Commits, ends: TopicEnds) -> RawLags:
+    """Lag and state of each partition with a commit."""
+    partitions, offsets = commits.partitions, commits.offsets
+    raw = _healthy(ends, partitions, offsets) or _one_by_one(ends, partitions, offsets)
+    return raw if commits.share_lags is None else RawLags(list(commits.share_lags), raw.states, raw.lost)
+
+
+def _healthy(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[int]) -> RawLags | None:
+    """All at once, when every commit lies inside its log; the usual case."""
+    if not offsets or not ends.complete or max(partitions) >= len(ends.highs):
+        return None
+    lags = list(map(sub, map(ends.highs.__getitem__, partitions), offsets))
+    inside = all(map(le, map(ends.starts.__getitem__, partitions), offsets))  # type: ignore[arg-type]
+    return RawLags(lags) if inside and min(lags) >= 0 else None
+
+
+def _one_by_one(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[int]) -> RawLags:
+    raw = RawLags([])
+    for partition, offset in zip(partitions, offsets, strict=True):
+        start, high = ends.bounds(partition)
+        if start is None or high is None:
+            raw.lags.append(None)
+            raw.states[partition] = UNREADABLE
+        elif offset > high:
+            raw.lags.append(None)
+            raw.states[partition] = BEYOND_LOG_END
+        elif offset < start:
+            raw.lags.append(high - start)
+            raw.states[partition] = BELOW_LOG_START
+            raw.lost.append((partition, offset, start))
+        else:
+            raw.lags.append(high - offset)
+    return raw
+
+
+def unread(commits: Commits, ends: TopicEnds, raw: RawLags) -> list[tuple[int, int]]:
+    """(partition, offset) of the first offset still to be read, for each partition with lag."""
+    rows = zip(commits.partitions, commits.offsets, raw.lags, strict=True)
+    first = [(partition, offset) for partition, offset, lag in rows if lag]
+    if not raw.lost:
+        return first
+    return [(partition, max(offset, ends.starts[partition] or 0)) for partition, offset in first]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Since the exporter first saw the group on this topic id."""
+
+    lost: int = 0
+    rewinds: int = 0
+
+
+def group_topic(
+    commits: Commits,
+    ends: TopicEnds,
+    raw: RawLags,
+    times: Mapping[Position, RecordTime],
+    now: float,
+    counters: Counters,
+) -> GroupTopic:
+    """Everything about one group on one topic, with the ages of the records it has not read yet."""
+    ages = _Ages(commits, ends, list(raw.lags), dict(raw.states), times, now)
+    ages.fill()
+    states = {**ages.states, **_without_commit(commits, ends)}
+    return GroupTopic(
+        commits.topic,
+        commits.labels,
+        commits.partitions,
+        commits.offsets,
+        tuple(ages.lags),
+        tuple(ages.ages),
+        ages.bounds,
+        _retention_used(commits.partitions, ages.lags, ends),
+        states,
+        _counts(commits, ends, states),
+        counters.lost,
+        counters.rewinds,
+    )
+
+
+@dataclass(slots=True)
+class _Ages:
+    """Works out ages; a partition with nothing visible left turns out to have no lag."""
+
+    commits: Commits
+    ends: TopicEnds
+    lags: list[int | None]
+    states: dict[int, str]
+    times: Mapping[Position, RecordTime]
+    now: float
+    ages: list[float | None] = field(default_factory=list)
+    bounds: dict[int, float] = field(default_factory=dict)
+
+    def fill(self) -> None:
+        """Set `ages`, `bounds`, and what follows for `lags` and `states`."""
+        self.ages = [None if lag is None else 0.0 for lag in self.lags]
+        if not any(self.lags):
+            return
+        topic, times, starts = self.commits.topic, self.times, self.ends.starts
+        rows = zip(self.commits.partitions, self.commits.offsets, self.lags, strict=True)
+        for at, (partition, offset, lag) in enumerate(rows):
+            if not lag:
+                continue
+            if partition in self.states:
+                offset = max(offset, starts[partition] or 0)
+            time = times.get((topic, partition, offset))
+            if time is None:
+                self.ages[at] = None
+            elif time.timestamp is None:
+                self.lags[at] = 0
+            else:
+                self.ages[at] = self._age(partition, time.timestamp, time.error_bound)
+
+    def _age(self, partition: int, timestamp: float, bound: float | None) -> float | None:
+        age = self.now - timestamp
+        if age < -CLOCK_TOLERANCE - (bound or 0):
+            self.states.setdefault(partition, FUTURE_TIMESTAMP)
+            return None
+        if age < 0:  # within what two clocks may differ: just written, and the difference is the uncertainty
+            bound, age = max(bound or 0, -age), 0.0
+        if bound is not None:
+            self.bounds[partition] = bound
+        return age
+
+
+def _without_commit(commits: Commits, ends: TopicEnds) -> dict[int, str]:
+    """States of the partitions of the domain that have no commit; an empty one is fine and not named."""
+    states = dict.fromkeys(commits.unreadable, UNREADABLE)
+    if commits.partitions and len(commits.partitions) == len(ends.highs):
+        return states
+    for partition in _domain(commits, ends) - set(commits.partitions) - set(commits.unreadable):
+        start, high = ends.bounds(partition)
+        if start is None or high is None:
+            states[partition] = UNREADABLE
+        elif high > start:
+            states[partition] = NO_COMMIT
+    return states
+
+
+def _domain(commits: Commits, ends: TopicEnds) -> set[int]:
+    """The assigned partitions, and all of the topic once the group has a commit on it."""
+    whole: Iterable[int] = range(len(ends.highs)) if commits.partitions or commits.unreadable else ()
+    return {*whole, *commits.assigned, *commits.partitions, *commits.unreadable}
+
+
+def _counts(commits: Commits, ends: TopicEnds, states: Mapping[int, str]) -> dict[str, int]:
+    counts = {OK: len(_domain(commits, ends)) - len(states)}
+    if states:
+        counts.update(Counter(states.values()))
+    return counts
+
+
+def _retention_used(partitions: Sequence[int], lags: Sequence[int | None], ends: TopicEnds) -> dict[int, float]:
+    """Share of the retained log that is still unread, for partitions with lag."""
+    used = {}
+    for partition, lag in zip(partitions, lags, strict=True):
+        if lag:
+            start, high = ends.bounds(partition)
+            if start is not None and high is not None and high > start:
+                used[partition] = lag / (high - start)
+    return used
+
+
+def lag_total(topic: GroupTopic) -> int | None:
+    """Sum over the partitions whose lag is known, a lower bound when some are not; None when none is."""
+    known = [lag for lag in topic.lags if lag is not None]
+    return sum(known) if known else None
+
+
+def oldest_age(topic: GroupTopic) -> float | None:
+    """The greatest age that is known, a lower bound when some are not; None when none is."""
+    return max((age for age in topic.ages if age is not None), default=None)
+
+
+def hottest_share(topic: GroupTopic) -> float | None:
+    """Share of the worst partition in the lag of the topic; None without lag."""
+    total = lag_total(topic)
+    return max(lag or 0 for lag in topic.lags) / total if total else None
