@@ -1,0 +1,100 @@
+"""Small questions to a server, answered by the server itself: an open port proves nothing, a frozen one has it too."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+import struct
+from typing import Any
+
+TIMEOUT = 2.0  # seconds
+API_VERSIONS, METADATA = 18, 3
+
+
+def kafka_answers(port: int) -> bool:
+    """Whether a Kafka broker or controller answers ApiVersions."""
+    answer = _ask_kafka(port, API_VERSIONS, 0, b"")
+    return answer is not None and answer[:2] == b"\0\0"
+
+
+def kafka_brokers(port: int) -> frozenset[int] | None:
+    """Ids of the brokers that are registered and not fenced, says the broker on `port`; None when it does not answer.
+
+    Metadata v1 asked for no topic: its answer begins with an array of (id int32, host, port int32, rack).
+    """
+    answer = _ask_kafka(port, METADATA, 1, struct.pack(">i", 0))
+    if answer is None:
+        return None
+    (count,) = struct.unpack_from(">i", answer)
+    ids, at = set(), 4
+    for _ in range(count):
+        (broker,) = struct.unpack_from(">i", answer, at)
+        ids.add(broker)
+        at = _after_string(answer, _after_string(answer, at + 4) + 4)
+    return frozenset(ids)
+
+
+def amqp_answers(port: int) -> bool:
+    """Whether an AMQP 0-9-1 server greets: first comes Connection.Start, a method frame (type 1) on channel 0."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+            connection.settimeout(TIMEOUT)
+            connection.sendall(b"AMQP\x00\x00\x09\x01")
+            return connection.recv(3) == b"\x01\x00\x00"
+    except OSError:
+        return False
+
+
+def http_json(port: int, path: str, *, user: str = "", timeout: float = TIMEOUT) -> Any:
+    """The JSON a server answers with status 200; None for anything else. `user` is NAME:PASSWORD."""
+    status, body = http_get(port, path, user=user, timeout=timeout)
+    try:
+        return json.loads(body) if status == 200 else None
+    except ValueError:
+        return None
+
+
+def http_get(
+    port: int, path: str, *, user: str = "", timeout: float = TIMEOUT, method: str = "GET"
+) -> tuple[int, bytes]:
+    """Status and body; status 0 and the reason when there is no answer in time."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    headers = {"Authorization": "Basic " + base64.b64encode(user.encode()).decode()} if user else {}
+    try:
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.read()
+    except (OSError, http.client.HTTPException) as error:
+        return 0, str(error).encode()
+    finally:
+        connection.close()
+
+
+def _ask_kafka(port: int, api: int, version: int, body: bytes) -> bytes | None:
+    """The body of the answer to a request with header v1; None when there is none in time."""
+    request = struct.pack(">hhih", api, version, 1, 3) + b"lab" + body
+    try:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+            connection.settimeout(TIMEOUT)
+            connection.sendall(struct.pack(">i", len(request)) + request)
+            (size,) = struct.unpack(">i", _exactly(connection, 4))
+            return _exactly(connection, size)[4:]
+    except OSError:
+        return None
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(size - len(parts))
+        if not part:
+            raise ConnectionError("closed before the answer was whole")
+        parts += part
+    return bytes(parts)
+
+
+def _after_string(answer: bytes, at: int) -> int:
+    length: int = struct.unpack_from(">h", answer, at)[0]
+    return at + 2 + max(length, 0)

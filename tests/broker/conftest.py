@@ -1,0 +1,181 @@
+"""Real brokers for tests: one lab for the whole run, started at the first test that asks for it, always taken down.
+
+`lab` has Kafka and RabbitMQ; `monitored_lab` has Prometheus and Alertmanager too; `breakable_lab` is `lab` for a test
+that stops, kills or freezes nodes: it is made whole again afterwards. Names from `fresh_name` belong to one test and are
+the same in every run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pika
+import pytest
+import requests
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from drills.lab import Lab, lab_names, report_to, take_down
+from drills.lab.processes import process_of, tail
+
+BROKERS = ("kafka", "rabbitmq")
+MONITORS = ("prometheus", "alertmanager")
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every test in this folder is marked `broker`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.broker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows the ends of the nodes' logs."""
+    report = yield
+    used = [value for value in getattr(item, "funcargs", {}).values() if isinstance(value, Lab)]
+    if report.failed and used:
+        for node in used[0].nodes.values():
+            report.sections.append((f"end of the log of {node.name}", tail(node.logs()[0], 10)))
+    return report
+
+
+@pytest.fixture(scope="session")
+def lab_name() -> Iterator[str]:
+    """The name of this run's lab. Takes it down at the end; at the start, what killed runs left."""
+    for name in lab_names():
+        left = re.fullmatch(r"test-(\d+)", name)
+        if left and process_of(int(left[1])) is None:
+            take_down(name)
+    name = f"test-{os.getpid()}"
+    try:
+        yield name
+    finally:
+        take_down(name)
+
+
+@pytest.fixture(scope="session")
+def lab(lab_name: str) -> Lab:
+    """Kafka and RabbitMQ, three nodes each."""
+    return Lab.up(lab_name, BROKERS, report=report_to(sys.__stderr__))
+
+
+@pytest.fixture(scope="session")
+def monitored_lab(lab: Lab) -> Lab:
+    """The same lab with Prometheus and Alertmanager."""
+    return Lab.up(lab.name, (*BROKERS, *MONITORS), report=report_to(sys.__stderr__))
+
+
+@pytest.fixture
+def breakable_lab(lab: Lab) -> Iterator[Lab]:
+    """The same lab, for a test that breaks nodes; afterwards every node serves again."""
+    yield lab
+    Lab.up(lab.name, BROKERS)
+
+
+@pytest.fixture
+def fresh_name(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Gives names such as `topic-queue_is_seen-1a2b3c` that belong to this test alone."""
+    node: pytest.Item = request.node
+    digest = hashlib.sha256(node.nodeid.encode()).hexdigest()[:6]
+    slug = re.sub(r"[^a-z0-9_]+", "-", node.name.lower().removeprefix("test_"))[:40].strip("-")
+    return lambda kind: f"{kind}-{slug}-{digest}"
+
+
+@pytest.fixture
+def topic_name(fresh_name: Callable[[str], str], kafka_admin: AdminClient) -> Iterator[str]:
+    """A topic's name that is free; the topic is deleted afterwards when the test made it."""
+    name = fresh_name("topic")
+    yield name
+    with contextlib.suppress(Exception):  # it may not exist
+        kafka_admin.delete_topics([name])[name].result(30)
+
+
+@pytest.fixture
+def group_name(fresh_name: Callable[[str], str]) -> str:
+    """A group's id."""
+    return fresh_name("group")
+
+
+@pytest.fixture(scope="session")
+def kafka_admin(lab: Lab) -> AdminClient:
+    """Kafka's admin client."""
+    return AdminClient({"bootstrap.servers": lab.kafka.bootstrap})
+
+
+@pytest.fixture
+def producer(lab: Lab) -> Iterator[Producer]:
+    """A producer that waits for all replicas and creates no topic; flushed afterwards."""
+    made = Producer({"bootstrap.servers": lab.kafka.bootstrap, "acks": "all", "allow.auto.create.topics": False})
+    yield made
+    made.flush(10)
+
+
+class Management:
+    """RabbitMQ's HTTP API on one node."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.session = requests.Session()
+
+    def get(self, path: str) -> Any:
+        """The JSON at `/api/PATH`; raises requests.HTTPError."""
+        return self._call("GET", path).json()
+
+    def put(self, path: str, body: object = None) -> None:
+        """Puts JSON to `/api/PATH`."""
+        self._call("PUT", path, body if body is not None else {})
+
+    def post(self, path: str, body: object) -> Any:
+        """Posts JSON to `/api/PATH`; what it answers."""
+        answer = self._call("POST", path, body)
+        return answer.json() if answer.content else None
+
+    def delete(self, path: str) -> None:
+        """Deletes `/api/PATH`."""
+        self._call("DELETE", path)
+
+    def _call(self, method: str, path: str, body: object = None) -> requests.Response:
+        answer = self.session.request(method, f"{self.url}/api/{path}", json=body, timeout=10)
+        answer.raise_for_status()
+        return answer
+
+
+@pytest.fixture(scope="session")
+def management(lab: Lab) -> Iterator[Management]:
+    """The HTTP API of rabbitmq-1."""
+    made = Management(lab.rabbitmq.urls[0])
+    yield made
+    made.session.close()
+
+
+@pytest.fixture
+def vhost_name(fresh_name: Callable[[str], str], management: Management) -> Iterator[str]:
+    """A virtual host of this test alone, with all rights for guest; deleted afterwards."""
+    name = fresh_name("vhost")
+    management.put(f"vhosts/{quote(name, safe='')}")
+    management.put(f"permissions/{quote(name, safe='')}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    yield name
+    management.delete(f"vhosts/{quote(name, safe='')}")
+
+
+@pytest.fixture
+def rabbit_connection(lab: Lab, vhost_name: str) -> Iterator[pika.BlockingConnection]:
+    """A connection to rabbitmq-1 in the test's own virtual host."""
+    made = pika.BlockingConnection(
+        pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), virtual_host=vhost_name, heartbeat=0)
+    )
+    yield made
+    if made.is_open:
+        made.close()
