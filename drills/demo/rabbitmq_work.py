@@ -1,0 +1,72 @@
+"""The RabbitMQ half: a quorum queue with ready and held messages, and a poison that its broker dead-letters."""
+
+from __future__ import annotations
+
+import time
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+
+from drills.demo.ledger import Ledger
+
+WORK, DEAD, EXCHANGE = "demo.invoices", "demo.invoices.dead", "demo.dlx"
+MESSAGES, ACKED, HELD, POISON = 20, 12, 3, 5
+
+
+class RabbitWork:
+    """Does the work once; the held messages stay unacknowledged until `close`."""
+
+    def __init__(self, host: str, port: int, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._connection: BlockingConnection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+        self._channel: BlockingChannel = self._connection.channel()
+
+    def run(self) -> None:
+        """Declare, publish with confirms, then acknowledge, reject and hold."""
+        self._declare()
+        self._publish()
+        self._consume()
+
+    def _declare(self) -> None:
+        quorum = {"x-queue-type": "quorum"}
+        self._channel.exchange_declare(EXCHANGE, "direct", durable=True)
+        self._channel.queue_declare(DEAD, durable=True, arguments=quorum)
+        self._channel.queue_bind(DEAD, EXCHANGE, "invoices")
+        letters = {"x-dead-letter-exchange": EXCHANGE, "x-dead-letter-routing-key": "invoices"}
+        self._channel.queue_declare(WORK, durable=True, arguments=quorum | letters)
+
+    def _publish(self) -> None:
+        channel = self._connection.channel()
+        channel.confirm_delivery()
+        for number in range(MESSAGES):
+            body = b"\xff not an invoice" if number == POISON else b'{"amountMinor": 100}'
+            properties = pika.BasicProperties(message_id=f"I{number:03}", delivery_mode=2)
+            began = time.time()
+            channel.basic_publish("", WORK, body, properties, mandatory=True)  # raises when returned or nacked
+            self.ledger.rabbitmq_published.append(began)
+        channel.close()
+
+    def _consume(self) -> None:
+        self._channel.basic_qos(prefetch_count=HELD)
+        for method, _, body in self._channel.consume(WORK, inactivity_timeout=30):
+            if method is None:
+                raise TimeoutError("no message within 30 s")
+            if body.startswith(b"\xff"):
+                self.ledger.rabbitmq_rejected_at = time.time()
+                self._channel.basic_reject(method.delivery_tag, requeue=False)
+                self.ledger.rabbitmq_rejected += 1
+            elif self.ledger.rabbitmq_acked < ACKED:
+                self._channel.basic_ack(method.delivery_tag)
+                self.ledger.rabbitmq_acked += 1
+            else:
+                self.ledger.rabbitmq_held += 1
+            if self.ledger.rabbitmq_held == HELD:
+                return
+
+    def keep_alive(self) -> None:
+        """Answer heartbeats; the demo calls it while it waits."""
+        self._connection.process_data_events(0)
+
+    def close(self) -> None:
+        """End the connection; the held messages go back to the queue."""
+        self._connection.close()
