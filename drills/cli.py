@@ -28,8 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="mq-drill", description=ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    version = f"mq-drill {importlib.metadata.version('mqops')}"
-    parser.add_argument("--version", action="version", version=version)
+    parser.add_argument("--version", action="version", version=f"mq-drill {_version()}")
     lab.add_parser(parser.add_subparsers(title="commands", metavar="COMMAND", required=True))
     chosen = parser.parse_args(arguments)
     try:
@@ -37,3 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LabError as error:
         return lab.fail(error)
     return code
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("mqops")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -48,7 +48,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     status = command("status", _status, "what runs and on which ports; all labs when no name is given")
     status.add_argument("name", metavar="NAME", nargs="?")
     command("list", _list, "names of the labs there are")
-    command("down", _down, "end a lab, whatever state it is in, and remove all of it", "name")
+    down = command("down", _down, "end labs, whatever state they are in, and remove all of them")
+    down.add_argument("names", metavar="NAME", nargs="*")
+    down.add_argument("--all", action="store_true", help="every lab in this lab folder")
     stop = command("stop", _stop, "end a node cleanly; without NODE all of them, brokers before controllers", "name")
     stop.add_argument("node", metavar="NODE", nargs="?")
     command("kill", _on(lambda node: node.kill()), "end a node with SIGKILL", "name", "node")
@@ -147,8 +149,11 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _down(arguments: argparse.Namespace) -> int:
-    if not take_down(arguments.name, report_to(sys.stderr)):
-        print(f"there is no lab {arguments.name!r}")
+    if bool(arguments.names) == arguments.all:
+        raise LabError("down needs the names of labs, or --all")
+    for name in lab_names() if arguments.all else arguments.names:
+        if not take_down(name, report_to(sys.stderr)):
+            print(f"there is no lab {name!r}")
     return 0
 
 

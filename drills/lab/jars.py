@@ -53,7 +53,7 @@ def fetch(version: str, report: Report) -> None:
             report.say(f"Maven failed (try {attempt} of {TRIES}): {said.splitlines()[0] if said else 'no message'}")
         shutil.rmtree(fresh, ignore_errors=True)
         raise LabError(
-            f"Maven can't fetch Kafka {version}:\n{said}\nIs Maven Central (or a mirror in ~/.m2/settings.xml) reachable?"
+            f"Maven can't fetch Kafka {version}:\n{said}\nIs Maven Central (or your mirror of it) reachable?"
         )
 
 

@@ -101,7 +101,7 @@ class Broker(KafkaNode):
         return [self.data, *([self.folder / SMALL] if self.name in self.site.record.tmpfs else [])]
 
     def prepare(self) -> None:
-        """Writes the properties; mounts and formats what is not. A broker's directory needs only its meta.properties."""
+        """Writes the properties; mounts and formats what is not: a broker's directory needs only its meta.properties."""
         record = self.site.record
         if self.name in record.tmpfs:
             tmpfs.mount(self.folder / SMALL, record.tmpfs[self.name])

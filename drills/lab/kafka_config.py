@@ -56,7 +56,7 @@ BROKER = {
 
 
 def uuid() -> str:
-    """A new Kafka id: 16 random bytes in URL-safe base64 without padding; never '-' first, which tools take for an option."""
+    """A new Kafka id: 16 random bytes in URL-safe base64, unpadded; never '-' first, which tools take for an option."""
     while True:
         text = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
         if not text.startswith("-"):

@@ -42,7 +42,7 @@ class Monitor(Node):
         return found
 
     def configure(self, configuration: Mapping[str, Any]) -> None:
-        """Writes and loads a configuration. When it is refused: LabError with the server's reason, and the old one stays."""
+        """Writes and loads a configuration. Refused: LabError with the server's reason, and the old one stays."""
         old = self._file.read_text()
         write_whole(self._file, json.dumps(configuration, indent=1))
         status, body = probes.http_get(self.port, "/-/reload", method="POST", timeout=RELOAD)
@@ -122,7 +122,7 @@ class Prometheus(Monitor):
         self.configure({**self.configuration(), "rule_files": [str(path.absolute()) for path in files]})
 
     def query(self, expression: str) -> list[dict[str, Any]]:
-        """The result of an instant query: `metric` and `value` of each series. Raises LabError when there is no answer."""
+        """The result of an instant query: `metric` and `value` of each series. Raises LabError without an answer."""
         path = "/api/v1/query?" + urllib.parse.urlencode({"query": expression})
         status, body = probes.http_get(self.port, path, timeout=RELOAD)
         if status != 200:

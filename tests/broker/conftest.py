@@ -1,8 +1,8 @@
 """Real brokers for tests: one lab for the whole run, started at the first test that asks for it, always taken down.
 
 `lab` has Kafka and RabbitMQ; `monitored_lab` has Prometheus and Alertmanager too; `breakable_lab` is `lab` for a test
-that stops, kills or freezes nodes: it is made whole again afterwards. Names from `fresh_name` belong to one test and are
-the same in every run.
+that stops, kills or freezes nodes: it is made whole again afterwards. Names from `fresh_name` belong to one test and
+are the same in every run.
 """
 
 from __future__ import annotations

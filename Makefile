@@ -1,0 +1,53 @@
+# Everything starts here: `make help`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help dev style check test demo demo-stop lab-up lab-down clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+LAB ?= dev
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|' 2>/dev/null \
+	  || grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST)
+
+dev: .venv/.ready ## sets up .venv with the pinned dependencies (installs python3-venv when it is missing)
+
+.venv/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; choose one with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null \
+	  || $(PYTHON) -c 'import sys; from drills.lab.install import main; sys.exit(main(["python3-venv"]))'
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
+	@echo "installing the dependencies into .venv"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+style: dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+check: style ## format, lint, types and the tests that need no broker (under a minute)
+	$(BIN)/pytest -q tests/unit
+
+test: style ## everything, on real brokers; installs what that needs and cleans up
+	$(BIN)/mq-drill lab install
+	$(BIN)/pytest
+
+demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
+	$(BIN)/python -m drills.demo
+
+demo-stop: dev ## ends all that `make demo` started
+	$(BIN)/python -m drills.demo --stop
+
+lab-up: dev ## starts a lab (LAB=dev): Kafka, RabbitMQ, Prometheus, Alertmanager
+	$(BIN)/mq-drill lab up $(LAB)
+
+lab-down: dev ## ends it and removes all of it
+	$(BIN)/mq-drill lab down $(LAB)
+
+clean: ## removes what was built here; labs and downloads stay (make lab-down, ~/.cache/mqops)
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
