@@ -11,7 +11,8 @@ class Wanted(NamedTuple):
     """One offset of one partition whose first visible record at or after it has an age to be known.
 
     All offsets are the partition's as read in this poll. `topic_id` is 16 zero bytes where the broker has none.
-    `readable` is False where no record may be read for it (remote storage, no right): its age is estimated.
+    `readable` is False where no record may be read for it (remote storage, no right): its age is estimated. `remote`
+    tells that a part of the partition's log is in remote storage: there brokers aren't asked for offsets by timestamp.
     A tuple and not a dataclass: a poll makes up to 100,000 of them.
     """
 
@@ -24,6 +25,7 @@ class Wanted(NamedTuple):
     last_stable: int
     leader: int
     readable: bool = True
+    remote: bool = False
 
 
 class RecordTime(NamedTuple):

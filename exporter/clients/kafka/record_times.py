@@ -152,7 +152,7 @@ class RecordTimes:
         for position, entry in unknown:
             estimate = self._bracket(position, entry).time()
             if estimate is None:
-                self.skipped["age_unknown" if position.readable else "age_in_remote_storage"] += 1
+                self.skipped["age_in_remote_storage" if position.remote else "age_unknown"] += 1
             else:
                 times[position.topic, position.partition, position.offset] = estimate
 
