@@ -1,0 +1,25 @@
+"""Fixtures for Kafka alone. MQOPS_TEST_KAFKA names brokers that already run, for a quick turn without a lab."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.broker.kafka.record_world import RecordWorld
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(request: pytest.FixtureRequest) -> str:
+    """HOST:PORT of the brokers, separated by commas."""
+    running = os.environ.get("MQOPS_TEST_KAFKA")
+    return running if running is not None else str(request.getfixturevalue("lab").kafka.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def world(kafka_bootstrap: str) -> Iterator[RecordWorld]:
+    """The cluster as the tests of record ages see it; its topics are deleted at the end."""
+    made = RecordWorld(kafka_bootstrap)
+    yield made
+    made.close()
