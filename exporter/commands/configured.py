@@ -1,0 +1,66 @@
+"""From options to a configuration: the file or the quick start, then what the command line says on top."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from exporter.clients.reader import Reader
+from exporter.config.addresses import check_listen_address
+from exporter.config.load import load
+from exporter.config.mistakes import ConfigError, Mistake
+from exporter.config.model import Config, Kafka, RabbitMQ
+from exporter.config.quick import every_option, quick
+
+
+def loader(arguments: argparse.Namespace) -> Callable[[], Config]:
+    """Reads the configuration, now and at each reload. It raises ConfigError."""
+
+    def read() -> Config:
+        beside = list(every_option(arguments.options))
+        if arguments.config is not None and beside:
+            text = f"give either --config or {', '.join(beside)}: clusters of a file are described in the file"
+            raise ConfigError([Mistake("command line", None, None, "", text)])
+        config = quick(arguments.options) if arguments.config is None else load(arguments.config)
+        return _overridden(config, arguments)
+
+    return read
+
+
+def _overridden(config: Config, arguments: argparse.Namespace) -> Config:
+    """The configuration with what the command line says about serving and logging."""
+    said = vars(arguments)
+    address = said.get("listen_address")
+    if address is not None:
+        try:
+            check_listen_address(address)
+        except ValueError as error:
+            raise ConfigError([Mistake("--web.listen-address", None, None, "", str(error))]) from None
+    web = {
+        "listen_address": address,
+        "enable_lifecycle": said.get("enable_lifecycle"),
+        "config_file": said.get("web_config_file"),
+    }
+    log = {"level": said.get("log_level"), "format": said.get("log_format")}
+    return config.model_copy(
+        update={
+            "web": config.web.model_copy(update=_given(web)),
+            "log": config.log.model_copy(update=_given(log)),
+        }
+    )
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def readers(section: Kafka | RabbitMQ) -> Reader:
+    """The reader of a cluster. Imported only when needed: one system's client is no burden to the other's users."""
+    if isinstance(section, Kafka):
+        from exporter.clients.kafka.reader import KafkaReader
+
+        return KafkaReader(section)
+    from exporter.clients.rabbitmq.reader import RabbitReader
+
+    return RabbitReader(section)
