@@ -40,6 +40,7 @@ class Quorum:
 
     leader: int
     epoch: int
+    voters: int
     voter_lags: Mapping[int, int]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.model.common import DeadLetterQueue, DeadLetterSource
@@ -60,14 +60,17 @@ def _guess(name: str, names: set[str]) -> str:
     return ""
 
 
-def unread_from_start(topic: Topic, groups: Iterable[Group]) -> dict[int, int]:
-    """Partition to log start, where some handler may have read nothing: ages are wanted for these offsets."""
-    rows = [row for group in groups for row in group.topics if row.topic == topic.name]
-    committed = set.intersection(*(set(row.partitions) for row in rows)) if rows else set()
+def unread_from_start(topic: Topic, committed: Iterable[Collection[int]]) -> dict[int, int]:
+    """Partition to log start, where some handler may have read nothing: ages are wanted for these offsets.
+
+    `committed` has, for each group with a commit on the topic, the partitions of its commits.
+    """
+    sets = [set(partitions) for partitions in committed]
+    common = set.intersection(*sets) if sets else set()
     return {
         partition: start
         for partition, start, high in zip(topic.partitions, topic.log_starts, topic.high_watermarks, strict=True)
-        if start is not None and high is not None and high > start and partition not in committed
+        if start is not None and high is not None and high > start and partition not in common
     }
 
 

@@ -208,7 +208,7 @@ class _Ages:
 def _without_commit(commits: Commits, ends: TopicEnds) -> dict[int, str]:
     """States of the partitions of the domain that have no commit; an empty one is fine and not named."""
     states = dict.fromkeys(commits.unreadable, UNREADABLE)
-    if commits.partitions and len(commits.partitions) == len(ends.highs):
+    if _commits_everywhere(commits, ends):
         return states
     for partition in _domain(commits, ends) - set(commits.partitions) - set(commits.unreadable):
         start, high = ends.bounds(partition)
@@ -219,6 +219,10 @@ def _without_commit(commits: Commits, ends: TopicEnds) -> dict[int, str]:
     return states
 
 
+def _commits_everywhere(commits: Commits, ends: TopicEnds) -> bool:
+    return len(commits.partitions) == len(ends.highs) > max(commits.partitions, default=0) and not commits.unreadable
+
+
 def _domain(commits: Commits, ends: TopicEnds) -> set[int]:
     """The assigned partitions, and all of the topic once the group has a commit on it."""
     whole: Iterable[int] = range(len(ends.highs)) if commits.partitions or commits.unreadable else ()
@@ -226,7 +230,8 @@ def _domain(commits: Commits, ends: TopicEnds) -> set[int]:
 
 
 def _counts(commits: Commits, ends: TopicEnds, states: Mapping[int, str]) -> dict[str, int]:
-    counts = {OK: len(_domain(commits, ends)) - len(states)}
+    size = len(ends.highs) if _commits_everywhere(commits, ends) else len(_domain(commits, ends))
+    counts = {OK: size - len(states)}
     if states:
         counts.update(Counter(states.values()))
     return counts
@@ -234,7 +239,9 @@ def _counts(commits: Commits, ends: TopicEnds, states: Mapping[int, str]) -> dic
 
 def _retention_used(partitions: Sequence[int], lags: Sequence[int | None], ends: TopicEnds) -> dict[int, float]:
     """Share of the retained log that is still unread, for partitions with lag."""
-    used = {}
+    used: dict[int, float] = {}
+    if not any(lags):
+        return used
     for partition, lag in zip(partitions, lags, strict=True):
         if lag:
             start, high = ends.bounds(partition)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.connection import Connection, Request
@@ -97,6 +97,16 @@ class Brokers:
 
     def ask_any(self, api_key: int, lowest: int, highest: int, bodies: Mapping[int, Request]) -> bytes | Failure:
         """One answer from whichever broker gives it; `bodies` has the request for each version of it."""
+        answer = self.ask_first(api_key, lowest, highest, bodies.__getitem__)
+        return answer if isinstance(answer, Failure) else answer[1]
+
+    def ask_first(
+        self, api_key: int, lowest: int, highest: int, build: Callable[[int], Request]
+    ) -> tuple[int, bytes] | Failure:
+        """The version used and the answer of the first broker that gives one; `build` makes the request.
+
+        Brokers that metadata named go first; the addresses of the configuration are for when none of them answers.
+        """
         failure = Failure(Kind.UNREACHABLE, "no broker is known")
         for candidates in (self.known, tuple(self._seeds)):
             self.connect(candidates)
@@ -105,9 +115,9 @@ class Brokers:
                 if version is None:
                     failure = self.failure(broker) or self.unsupported(broker, f"request {api_key} v{lowest}")
                     continue
-                answer = self.ask({broker: [bodies[version]]})[broker]
+                answer = self.ask({broker: [build(version)]})[broker]
                 if not isinstance(answer, Failure):
-                    return answer[0]
+                    return version, answer[0]
                 failure = answer
         return failure
 

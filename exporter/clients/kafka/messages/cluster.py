@@ -10,13 +10,17 @@ from exporter.clients.kafka.wire import Cursor
 
 API_KEY = 60
 LOWEST, HIGHEST = 0, 2
-DESCRIBE = 8  # an AclOperation: bit 8 of the authorized operations
+ALTER, DESCRIBE = 7, 8  # of AclOperation: bits 7 and 8 of the authorized operations
+NOT_SAID = -(2**31)
 ALL_BROKERS = 1  # endpoint type
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterAnswer:
-    """Brokers by id, those that are fenced, and whether we may describe the cluster (None where it is not said)."""
+    """Brokers by id, those that are fenced, and what we may do.
+
+    `may_describe` is None where the broker does not say; `restricted`: we are not allowed everything.
+    """
 
     error: int
     message: str | None
@@ -24,6 +28,7 @@ class ClusterAnswer:
     brokers: dict[int, Address]
     fenced: frozenset[int]
     may_describe: bool | None
+    restricted: bool
 
 
 def request(version: int) -> Request:
@@ -51,5 +56,6 @@ def decode(data: bytes, version: int) -> ClusterAnswer:
             fenced.add(node)
         cursor.tags()
     operations = cursor.int32()
-    may_describe = None if operations == -(2**31) else bool(operations >> DESCRIBE & 1)
-    return ClusterAnswer(code, message, cluster_id, brokers, frozenset(fenced), may_describe)
+    may_describe = None if operations == NOT_SAID else bool(operations >> DESCRIBE & 1)
+    restricted = operations != NOT_SAID and not operations >> ALTER & 1
+    return ClusterAnswer(code, message, cluster_id, brokers, frozenset(fenced), may_describe, restricted)

@@ -1,0 +1,75 @@
+"""The quorum of controllers, at a slow pace: who leads, how far the voters are behind, and the leader's clock."""
+
+from __future__ import annotations
+
+import time
+
+from exporter.clients.kafka import codes
+from exporter.clients.kafka.brokers import Brokers, Failure
+from exporter.clients.kafka.messages import quorum
+from exporter.clients.kafka.messages.quorum import QuorumAnswer
+from exporter.clients.kafka.recorder import Kept, Recorder
+from exporter.clients.kafka.wire import MalformedError
+from exporter.model.common import CollectorRun
+from exporter.model.kafka import Quorum
+
+NAME = "quorum"
+KEY = "quorum"
+
+
+class QuorumReader:
+    """Keeps the last answer for three intervals."""
+
+    def __init__(self, brokers: Brokers, interval: float) -> None:
+        self._brokers = brokers
+        self._interval = interval
+        self._kept: Kept[tuple[Quorum, dict[str, float]]] = Kept(interval)
+        self._run: CollectorRun | None = None
+
+    def read(self) -> CollectorRun | None:
+        """Bring it up to date when it is time; the account of the last time."""
+        if self._kept.due():
+            with Recorder(NAME, self._interval) as run:
+                self._ask(run)
+            self._run = run.run()
+        return self._run
+
+    def quorum(self) -> Quorum | None:
+        """The quorum as last seen."""
+        kept = self._kept.get(KEY)
+        return kept[0] if kept else None
+
+    def clock_offsets(self) -> dict[str, float]:
+        """The leader's clock minus ours, in seconds, by the leader's id."""
+        kept = self._kept.get(KEY)
+        return kept[1] if kept else {}
+
+    def _ask(self, run: Recorder) -> None:
+        before = time.time()
+        answer = self._brokers.ask_first(quorum.API_KEY, quorum.LOWEST, quorum.HIGHEST, quorum.request)
+        after = time.time()
+        if isinstance(answer, Failure):
+            run.problem("quorum", answer)
+            return
+        try:
+            found = quorum.decode(answer[1], answer[0])
+        except MalformedError as error:
+            run.malformed("quorum", error)
+            return
+        if found.error or found.leader < 0:
+            run.problem("quorum", codes.failure(found.error or codes.LEADER_NOT_AVAILABLE, found.message))
+            return
+        self._kept.put(KEY, (facts(found), clock_offsets(found, before, after)))
+
+
+def facts(found: QuorumAnswer) -> Quorum:
+    """Lags of the voters whose log end is known; the leader's own is 0."""
+    leader_end = next((voter.log_end for voter in found.voters if voter.node == found.leader), -1)
+    known = {voter.node: leader_end - voter.log_end for voter in found.voters if min(voter.log_end, leader_end) >= 0}
+    return Quorum(found.leader, found.epoch, len(found.voters), known)
+
+
+def clock_offsets(found: QuorumAnswer, before: float, after: float) -> dict[str, float]:
+    """The leader names the present as its own last fetch; half of the round trip is our uncertainty."""
+    stamps = [voter.last_fetch for voter in found.voters if voter.node == found.leader and voter.last_fetch > 0]
+    return {str(found.leader): stamp / 1000 - (before + after) / 2 for stamp in stamps}

@@ -1,0 +1,157 @@
+"""The groups of a cluster: listed on every broker, then described by the coordinator that listed them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from exporter.clients.kafka import codes
+from exporter.clients.kafka.brokers import Brokers, Failure, Request
+from exporter.clients.kafka.messages import group_describe, group_list
+from exporter.clients.kafka.messages.group_describe import Assigned, DescribedGroup
+from exporter.clients.kafka.messages.group_list import ListedGroup
+from exporter.clients.kafka.recorder import Recorder
+from exporter.clients.kafka.wire import MalformedError, printable
+from exporter.config.model import Filter
+
+DESCRIBE = {
+    "classic": group_describe.CLASSIC,
+    "consumer": group_describe.CONSUMER,
+    "share": group_describe.SHARE,
+    "streams": group_describe.STREAMS,
+}
+GROUPS_A_REQUEST = 200
+REBALANCING = frozenset({"preparing_rebalance", "completing_rebalance", "assigning", "reconciling", "not_ready"})
+GONE = frozenset({"", "dead"})
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """One group: what the list said, then what its description said. `members` is None when it could not be read."""
+
+    name: str  # as on the wire; printable() is for pages
+    type: str
+    state: str
+    coordinator: int
+    members: int | None = None
+    members_idle: int | None = None
+    assigned: Assigned = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class GroupTable:
+    """The admitted groups by name, and the brokers that could not be asked: theirs are not gone but unknown."""
+
+    groups: dict[str, GroupFacts] = field(default_factory=dict)
+    silent: dict[int, Failure] = field(default_factory=dict)
+
+
+def snake(state: str) -> str:
+    """`PreparingRebalance` as `preparing_rebalance`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", state).replace(" ", "_").lower()
+
+
+class GroupReader:
+    """Lists and describes."""
+
+    def __init__(self, brokers: Brokers, admitted: Filter) -> None:
+        self._brokers = brokers
+        self._admitted = admitted
+
+    def list(self, brokers: Iterable[int], table: GroupTable, run: Recorder) -> None:
+        """Add the groups of these brokers to the table."""
+        requests: dict[int, list[Request]] = {}
+        versions = {}
+        for broker in brokers:
+            version = self._brokers.version(broker, group_list.API_KEY, group_list.LOWEST, group_list.HIGHEST)
+            if version is None:
+                failure = self._brokers.failure(broker) or self._brokers.unsupported(broker, "ListGroups v3")
+                table.silent[broker] = failure
+            else:
+                requests[broker], versions[broker] = [group_list.request(version)], version
+        for broker, answer in self._brokers.ask(requests).items():
+            if isinstance(answer, Failure):
+                table.silent[broker] = answer
+            else:
+                self._take_list(broker, answer[0], versions[broker], table, run)
+
+    def _take_list(self, broker: int, data: bytes, version: int, table: GroupTable, run: Recorder) -> None:
+        try:
+            code, listed = group_list.decode(data, version)
+        except MalformedError as error:
+            run.malformed(f"groups of broker {broker}", error)
+            return
+        if code:
+            table.silent[broker] = codes.failure(code)
+        else:
+            table.silent.pop(broker, None)
+        for row in listed:
+            if row.group not in table.groups and self._admitted.admits(row.group):
+                table.groups[row.group] = _facts(row, broker)
+
+    def describe(self, table: GroupTable, run: Recorder) -> None:
+        """Fill in members, states and assignments. A group that is gone meanwhile leaves the table."""
+        requests: dict[int, list[Request]] = {}
+        asked: dict[int, list[tuple[int, int, Sequence[GroupFacts]]]] = {}
+        for coordinator, kind, groups in self._batches(table):
+            version = self._brokers.version(coordinator, DESCRIBE[kind], *group_describe.VERSIONS[DESCRIBE[kind]])
+            if version is None:
+                failure = self._brokers.failure(coordinator) or self._brokers.unsupported(
+                    coordinator, f"the description of {kind} groups"
+                )
+                run.problem(f"{kind} groups of broker {coordinator}", failure)
+                continue
+            names = [group.name for group in groups]
+            requests.setdefault(coordinator, []).append(group_describe.request(DESCRIBE[kind], version, names))
+            asked.setdefault(coordinator, []).append((DESCRIBE[kind], version, groups))
+        for coordinator, answer in self._brokers.ask(requests).items():
+            if isinstance(answer, Failure):
+                run.problem(f"groups of broker {coordinator}", answer)
+                continue
+            for (api_key, version, groups), data in zip(asked[coordinator], answer, strict=True):
+                self._take_descriptions(api_key, data, version, groups, table, run)
+
+    def _batches(self, table: GroupTable) -> Iterator[tuple[int, str, Sequence[GroupFacts]]]:
+        sorted_out: dict[tuple[int, str], list[GroupFacts]] = {}
+        for group in table.groups.values():
+            kind = group.type if group.type in DESCRIBE else "classic"
+            sorted_out.setdefault((group.coordinator, kind), []).append(group)
+        for (coordinator, kind), groups in sorted_out.items():
+            for batch in batched(groups, GROUPS_A_REQUEST):
+                yield coordinator, kind, batch
+
+    def _take_descriptions(
+        self, api_key: int, data: bytes, version: int, asked: Sequence[GroupFacts], table: GroupTable, run: Recorder
+    ) -> None:
+        try:
+            described = group_describe.decode(api_key, data, version)
+        except MalformedError as error:
+            run.malformed(f"description of {len(asked)} groups such as {printable(asked[0].name)}", error)
+            return
+        for group in described:
+            if group.error == codes.GROUP_ID_NOT_FOUND or (not group.error and snake(group.state) in GONE):
+                table.groups.pop(group.group, None)
+            elif group.error:
+                run.problem(f"group {printable(group.group)}", codes.failure(group.error, group.message))
+            elif group.group in table.groups:
+                _fill(table.groups[group.group], group)
+
+
+def _facts(row: ListedGroup, broker: int) -> GroupFacts:
+    return GroupFacts(row.group, row.type.lower() or "classic", snake(row.state), broker)
+
+
+def _fill(facts: GroupFacts, described: DescribedGroup) -> None:
+    facts.state = snake(described.state)
+    facts.members = described.members
+    facts.members_idle = None if facts.state in REBALANCING else described.members - described.busy
+    facts.assigned = described.assigned
+
+
+def batched(items: Sequence[GroupFacts], size: int) -> Iterator[Sequence[GroupFacts]]:
+    """Pieces of at most `size`."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

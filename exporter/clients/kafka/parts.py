@@ -1,0 +1,35 @@
+"""The readers of one cluster, which keep their connections and caches from poll to poll."""
+
+from __future__ import annotations
+
+from exporter.clients.kafka.brokers import Brokers
+from exporter.clients.kafka.commits import CommitReader
+from exporter.clients.kafka.controllers import QuorumReader
+from exporter.clients.kafka.directories import DirectoryReader
+from exporter.clients.kafka.ends import EndReader
+from exporter.clients.kafka.groups import GroupReader
+from exporter.clients.kafka.membership import MembershipReader
+from exporter.clients.kafka.memory import Memory
+from exporter.clients.kafka.properties import Client
+from exporter.clients.kafka.record_times import RecordTimes
+from exporter.clients.kafka.settings import SettingsReader
+from exporter.clients.kafka.topics import TopicReader
+from exporter.config.model import Kafka
+
+
+class Parts:
+    """One reader for each thing that is read."""
+
+    def __init__(self, config: Kafka) -> None:
+        self.config = config
+        self.brokers = Brokers(config.bootstrap_servers, Client.of(config.client, config.secrets), config.timeout)
+        self.topics = TopicReader(self.brokers, config.topics)
+        self.groups = GroupReader(self.brokers, config.groups)
+        self.commits = CommitReader(self.brokers)
+        self.ends = EndReader(self.brokers)
+        self.membership = MembershipReader(self.brokers)
+        self.settings = SettingsReader(self.brokers, config.slow_interval)
+        self.directories = DirectoryReader(self.brokers, config.slow_interval)
+        self.quorum = QuorumReader(self.brokers, config.slow_interval)
+        self.times = RecordTimes(config.interval, config.age_budget, exact=config.ages == "exact")
+        self.memory = Memory()
