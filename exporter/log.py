@@ -10,13 +10,14 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
-from exporter.model.common import ClusterSnapshot, CollectorRun, Kind, Problem
+from exporter.model.common import ClusterSnapshot, Kind, Problem
 
 log = logging.getLogger(__name__)
 TOLD_ONE_BY_ONE = 5  # of one kind in one poll; a dead broker with 10,000 groups must not fill the disk
 QUIET = ("apscheduler", "kafka", "urllib3")  # they log each poll; what matters of it is in the collector runs
+NUMBER = re.compile(r"\d+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -84,11 +85,14 @@ class Known:
     since: float
 
 
+Key: TypeAlias = tuple[str, str]  # collector, item
+
+
 class StateLog:
     """Takes the snapshots of all clusters, poll after poll, and logs what appeared, changed or went away."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], dict[str, Known]] = {}  # (cluster, collector) -> item -> problem
+        self._known: dict[str, dict[Key, Known]] = {}  # by cluster
         self._fresh: dict[str, bool] = {}
         self._stale: set[str] = set()
         self._lock = threading.Lock()
@@ -97,48 +101,17 @@ class StateLog:
         """Log how this poll differs from the cluster's last one. Collectors without a run are left as they were."""
         subject = f"{snapshot.system}/{snapshot.cluster}"
         with self._lock:
-            first = snapshot.cluster not in {cluster for cluster, _ in self._known}
-            for run in snapshot.runs:
-                self._observe_run(subject, snapshot, run)
+            first = snapshot.cluster not in self._known
+            before = self._known.get(snapshot.cluster, {})
+            now = _problems(snapshot, before)
+            self._known[snapshot.cluster] = now
+        new = {key: one.problem for key, one in now.items() if key not in before or _differs(before[key], one)}
+        _tell_new(subject, snapshot.cluster, new)
+        _tell_gone(subject, snapshot, {key: one for key, one in before.items() if key not in now})
         if first:
             failing = sorted(run.name for run in snapshot.runs if not run.success)
             outcome = f"failing: {', '.join(failing)}" if failing else "everything was read"
             tell(logging.INFO, subject, f"first poll done; {outcome}", cluster=snapshot.cluster, failing=failing)
-
-    def _observe_run(self, subject: str, snapshot: ClusterSnapshot, run: CollectorRun) -> None:
-        before = self._known.get((snapshot.cluster, run.name), {})
-        now = {
-            problem.item: Known(problem, before[problem.item].since if problem.item in before else snapshot.taken_at)
-            for problem in run.problems
-        }
-        self._known[snapshot.cluster, run.name] = now
-        new = [
-            known.problem
-            for item, known in now.items()
-            if item not in before or _differs(before[item].problem, known.problem)
-        ]
-        gone = [known for item, known in before.items() if item not in now]
-        self._tell_new(subject, snapshot.cluster, run.name, new)
-        self._tell_gone(subject, snapshot, run.name, gone)
-
-    def _tell_new(self, subject: str, cluster: str, collector: str, problems: Iterable[Problem]) -> None:
-        for kind in Kind:
-            of_kind = [problem for problem in problems if problem.kind is kind]
-            level = logging.INFO if kind is Kind.UNSUPPORTED else logging.WARNING
-            fields = {"cluster": cluster, "collector": collector, "kind": kind.value}
-            for problem in of_kind[:TOLD_ONE_BY_ONE]:
-                tell(level, subject, f"{_named(problem)} ({collector}, {kind})", **fields, item=problem.item)
-            if more := len(of_kind[TOLD_ONE_BY_ONE:]):
-                tell(level, subject, f"{more} more like this ({collector}, {kind})", **fields, more=more)
-
-    def _tell_gone(self, subject: str, snapshot: ClusterSnapshot, collector: str, gone: list[Known]) -> None:
-        fields = {"cluster": snapshot.cluster, "collector": collector, "recovered": True}
-        for known in gone[:TOLD_ONE_BY_ONE]:
-            lasted = round(snapshot.taken_at - known.since)
-            text = f"recovered: {known.problem.item or collector}, after {lasted} s ({collector}, {known.problem.kind})"
-            tell(logging.INFO, subject, text, **fields, item=known.problem.item, lasted_seconds=lasted)
-        if more := len(gone[TOLD_ONE_BY_ONE:]):
-            tell(logging.INFO, subject, f"recovered: {more} more ({collector})", **fields, more=more)
 
     def observe_freshness(self, fresh: Mapping[str, bool]) -> None:
         """Log which clusters' data has become older than three intervals, and which is fresh again."""
@@ -157,15 +130,58 @@ class StateLog:
         """Drop what is known of clusters that a reload removed."""
         gone = set(clusters)
         with self._lock:
-            self._known = {key: known for key, known in self._known.items() if key[0] not in gone}
+            self._known = {name: known for name, known in self._known.items() if name not in gone}
             self._fresh = {name: fresh for name, fresh in self._fresh.items() if name not in gone}
             self._stale -= gone
+
+
+def _problems(snapshot: ClusterSnapshot, before: Mapping[Key, Known]) -> dict[Key, Known]:
+    """The problems there are now, each with the time at which it began."""
+    ran = {run.name for run in snapshot.runs}
+    now = {key: known for key, known in before.items() if key[0] not in ran}
+    for run in snapshot.runs:
+        for problem in run.problems:
+            key = (run.name, problem.item)
+            now[key] = Known(problem, before[key].since if key in before else snapshot.taken_at)
+    return now
+
+
+def _tell_new(subject: str, cluster: str, new: Mapping[Key, Problem]) -> None:
+    """One line for each problem, even when it keeps several collectors from reading."""
+    collectors: dict[Problem, list[str]] = {}
+    for (collector, _), problem in new.items():
+        collectors.setdefault(problem, []).append(collector)
+    for kind in Kind:
+        of_kind = [problem for problem in collectors if problem.kind is kind]
+        level = logging.INFO if kind is Kind.UNSUPPORTED else logging.WARNING
+        for problem in of_kind[:TOLD_ONE_BY_ONE]:
+            names = collectors[problem]
+            fields = {"cluster": cluster, "collectors": names, "kind": kind.value, "item": problem.item}
+            tell(level, subject, f"{_named(problem)} ({', '.join(names)}: {kind})", **fields)
+        if more := len(of_kind[TOLD_ONE_BY_ONE:]):
+            names = sorted({name for problem in of_kind[TOLD_ONE_BY_ONE:] for name in collectors[problem]})
+            text = f"{more} more like this ({', '.join(names)}: {kind})"
+            tell(level, subject, text, cluster=cluster, collectors=names, kind=kind.value, more=more)
+
+
+def _tell_gone(subject: str, snapshot: ClusterSnapshot, gone: Mapping[Key, Known]) -> None:
+    items: dict[str, Known] = {}
+    for (_, item), known in gone.items():
+        items.setdefault(item, known)
+    for item, known in list(items.items())[:TOLD_ONE_BY_ONE]:
+        lasted = round(snapshot.taken_at - known.since)
+        text = f"recovered: {item}, after {lasted} s ({known.problem.kind})"
+        fields = {"cluster": snapshot.cluster, "item": item, "kind": known.problem.kind.value}
+        tell(logging.INFO, subject, text, recovered=True, lasted_seconds=lasted, **fields)
+    if (more := len(items) - TOLD_ONE_BY_ONE) > 0:
+        tell(logging.INFO, subject, f"recovered: {more} more", cluster=snapshot.cluster, recovered=True, more=more)
 
 
 def _named(problem: Problem) -> str:
     return problem.detail if problem.detail.startswith(problem.item) else f"{problem.item}: {problem.detail}"
 
 
-def _differs(one: Problem, other: Problem) -> bool:
-    """Whether the other problem is worth a line of its own: numbers alone (offsets, waits) are not."""
-    return one.kind is not other.kind or re.sub(r"\d+", "", one.detail) != re.sub(r"\d+", "", other.detail)
+def _differs(before: Known, now: Known) -> bool:
+    """Whether a problem that was told is worth another line: numbers alone (offsets, waits) are not."""
+    one, other = before.problem, now.problem
+    return one.kind is not other.kind or NUMBER.sub("", one.detail) != NUMBER.sub("", other.detail)

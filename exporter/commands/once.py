@@ -11,7 +11,7 @@ from exporter.cli import FAILED, OK, USAGE, fail
 from exporter.commands.configured import loader, readers
 from exporter.config.mistakes import ConfigError
 from exporter.log import one_line, setup
-from exporter.model.common import ClusterSnapshot, Kind
+from exporter.model.common import ClusterSnapshot, Kind, Problem
 from exporter.poll import Poller
 
 
@@ -69,11 +69,14 @@ def _tell_problems(poller: Poller) -> int:
 
 def problems(snapshot: ClusterSnapshot) -> Iterator[str]:
     """One line for each thing that could not be read; what a broker does not offer is marked as such."""
+    about = f"{snapshot.system}/{snapshot.cluster}"
+    collectors: dict[Problem, list[str]] = {}
     for run in snapshot.runs:
-        about = f"{snapshot.system}/{snapshot.cluster} {run.name}"
         for problem in run.problems:
-            note = "not offered: " if problem.kind is Kind.UNSUPPORTED else ""
-            detail = problem.detail.removeprefix(f"{problem.item}: ")
-            yield f"{about}: {note}{problem.item}: {detail} ({problem.kind})"
+            collectors.setdefault(problem, []).append(run.name)
         if not run.success and not run.problems:
-            yield f"{about}: failed without a reason"
+            yield f"{about}: {run.name} failed without a reason"
+    for problem, names in collectors.items():
+        note = "not offered: " if problem.kind is Kind.UNSUPPORTED else ""
+        detail = problem.detail.removeprefix(f"{problem.item}: ")
+        yield f"{about}: {note}{problem.item}: {detail} ({', '.join(names)}: {problem.kind})"

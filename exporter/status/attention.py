@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from exporter.model.common import CollectorRun, Kind
+from exporter.model.common import Kind, Problem
 from exporter.status.facts import Facts
 from exporter.status.units import counted, duration, number, size
 
@@ -68,19 +68,19 @@ def _freshness(facts: Facts, now: float) -> Iterator[Attention]:
 
 
 def _collectors(facts: Facts) -> Iterator[Attention]:
-    """Collectors that could not read something; what a broker does not offer is no failure."""
-    for run in facts.snapshot.runs if facts.snapshot and facts.fresh else ():
-        if not run.success:
-            yield from _collector(facts, run)
-
-
-def _collector(facts: Facts, run: CollectorRun) -> Iterator[Attention]:
-    failures = [problem for problem in run.problems if problem.kind is not Kind.UNSUPPORTED]
-    for problem in failures:
-        detail = problem.detail.removeprefix(f"{problem.item}: ")
+    """What could not be read, each once however many collectors it stopped; what is not offered is no failure."""
+    if facts.snapshot is None or not facts.fresh:
+        return
+    stopped: dict[Problem, list[str]] = {}
+    for run in facts.snapshot.runs:
+        failures = [problem for problem in run.problems if problem.kind is not Kind.UNSUPPORTED]
+        for problem in failures:
+            stopped.setdefault(problem, []).append(run.name)
+        if not run.success and not failures:
+            yield Attention(Level.UNKNOWN, facts.cluster, f"collector {run.name} failed", "it gave no reason")
+    for problem, names in stopped.items():
+        detail = f"{problem.detail.removeprefix(f'{problem.item}: ')} ({', '.join(names)})"
         yield Attention(Level.UNKNOWN, facts.cluster, f"{problem.item} could not be read", detail)
-    if not failures:
-        yield Attention(Level.UNKNOWN, facts.cluster, f"collector {run.name} failed", "it gave no reason")
 
 
 def _disks(facts: Facts) -> Iterator[Attention]:

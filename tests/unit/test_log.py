@@ -50,13 +50,13 @@ def test_a_problem_is_told_once_and_its_end_once(lines: Lines) -> None:
     states.observe(snapshot())
     assert ["info    kafka/orders: first poll done; everything was read"] == lines.new()
     states.observe(snapshot(DEAD, at=1015.0))
-    told = "warning kafka/orders: broker 12 did not answer within 5.0 s; is it paused? (groups, timeout)"
+    told = "warning kafka/orders: broker 12 did not answer within 5.0 s; is it paused? (groups: timeout)"
     assert [told] == lines.new()
     states.observe(snapshot(DEAD, at=1030.0))
     states.observe(snapshot(DEAD, at=1045.0))
     assert [] == lines.new()
     states.observe(snapshot(at=1060.0))
-    assert ["info    kafka/orders: recovered: broker 12, after 45 s (groups, timeout)"] == lines.new()
+    assert ["info    kafka/orders: recovered: broker 12, after 45 s (timeout)"] == lines.new()
     states.observe(snapshot(at=1075.0))
     assert [] == lines.new()
 
@@ -68,13 +68,13 @@ def test_a_changed_reason_is_told_and_a_changed_number_is_not(lines: Lines) -> N
     states.observe(snapshot(replace(DEAD, detail=DEAD.detail.replace("5.0", "4.9"))))
     assert [] == lines.new()
     states.observe(snapshot(replace(DEAD, kind=Kind.TLS, detail="certificate expired")))
-    assert ["warning kafka/orders: broker 12: certificate expired (groups, tls)"] == lines.new()
+    assert ["warning kafka/orders: broker 12: certificate expired (groups: tls)"] == lines.new()
 
 
 def test_an_unsupported_feature_is_no_warning(lines: Lines) -> None:
     StateLog().observe(snapshot(OLD, collector="log_dirs"))
     assert [
-        "info    kafka/orders: log_dirs: this version does not say how much space is left (log_dirs, unsupported)",
+        "info    kafka/orders: log_dirs: this version does not say how much space is left (log_dirs: unsupported)",
         "info    kafka/orders: first poll done; failing: log_dirs",
     ] == lines.new()
 
@@ -87,9 +87,21 @@ def test_many_problems_at_once_are_counted_and_not_listed(lines: Lines) -> None:
     states.observe(snapshot(DENIED, *many))
     told = lines.new()
     assert 7 == len(told)
-    assert "warning kafka/orders: 9995 more like this (groups, timeout)" == told[-1]
+    assert "warning kafka/orders: 9995 more like this (groups: timeout)" == told[-1]
     states.observe(snapshot(DENIED))
-    assert "info    kafka/orders: recovered: 9995 more (groups)" == lines.new()[-1]
+    assert "info    kafka/orders: recovered: 9995 more" == lines.new()[-1]
+
+
+def test_a_problem_of_several_collectors_is_one_line(lines: Lines) -> None:
+    runs = tuple(CollectorRun(name, False, 0.0, 0.1, 15.0, (DEAD,)) for name in ("groups", "offsets"))
+    states = StateLog()
+    states.observe(snapshot())
+    lines.new()
+    states.observe(replace(snapshot(), runs=runs))
+    told = "warning kafka/orders: broker 12 did not answer within 5.0 s; is it paused? (groups, offsets: timeout)"
+    assert [told] == lines.new()
+    states.observe(replace(snapshot(at=1010.0), runs=tuple(replace(run, problems=()) for run in runs)))
+    assert ["info    kafka/orders: recovered: broker 12, after 10 s (timeout)"] == lines.new()
 
 
 def test_a_collector_that_did_not_run_keeps_its_problems(lines: Lines) -> None:
@@ -104,7 +116,7 @@ def test_a_collector_that_did_not_run_keeps_its_problems(lines: Lines) -> None:
 def test_names_cannot_forge_lines(lines: Lines) -> None:
     StateLog().observe(snapshot(Problem(Kind.TIMEOUT, "group a\n12:00:00 error x\x1b[31m\u2028", "no answer")))
     assert (
-        "warning kafka/orders: group a\\n12:00:00 error x\\x1b[31m\\u2028: no answer (groups, timeout)"
+        "warning kafka/orders: group a\\n12:00:00 error x\\x1b[31m\\u2028: no answer (groups: timeout)"
         == lines.new()[0]
     )
 
@@ -141,10 +153,10 @@ def test_json_lines_carry_the_fields() -> None:
         "level": "warning",
         "logger": "exporter.log",
         "cluster": "orders",
-        "collector": "groups",
+        "collectors": ["groups"],
         "kind": "authorization",
         "item": "group g",
-        "message": "group g: no right to read its offsets; grant Describe on the group (groups, authorization)",
+        "message": "group g: no right to read its offsets; grant Describe on the group (groups: authorization)",
     } == first
 
 
