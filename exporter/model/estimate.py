@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from exporter.model.record_time import RecordTime
 
+STAMP = 0.001  # seconds: a record's stamp is in whole milliseconds
 READABLE_AFTER = 1.0  # seconds from a record's stamp to its being below the high watermark, on a healthy cluster
 SHARE = 0.1  # of the age: what a bound may grow to
 INTERVALS = 2  # a bound up to that many polls is fine at any age
@@ -46,7 +47,7 @@ class Bracket(NamedTuple):
         """The middle, with half the width as its bound; None where an edge is unknown."""
         if self.low is None or self.high is None:
             return None
-        return RecordTime((self.low + self.high) / 2, max(self.high - self.low, 0.0) / 2)
+        return RecordTime((self.low + self.high) / 2, max(self.high - self.low, 0.0) / 2 + STAMP)
 
 
 def good(bracket: Bracket, now: float, interval: float) -> bool:

@@ -143,7 +143,7 @@ class RecordTimes:
         vague = [
             position._replace(offset=entry.next)
             for position, entry in unknown
-            if position.readable
+            if not position.remote
             and position.leader >= 0
             and not good(self._bracket(position, entry), now, self._interval)
         ]

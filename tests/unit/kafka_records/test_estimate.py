@@ -44,7 +44,7 @@ def test_behind_the_last_end_there_is_no_upper_edge() -> None:
 
 
 def test_an_estimate_is_the_middle_with_half_the_width_as_its_bound() -> None:
-    assert RecordTime(107.5, 7.5) == Bracket(100, 115).time()
+    assert RecordTime(107.5, 7.5 + estimate.STAMP) == Bracket(100, 115).time()
 
 
 def test_an_end_that_went_back_forgets_the_past() -> None:
