@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from exporter import VERSION
 from exporter.http_connections import DeadlineReader
 from exporter.http_negotiation import wants_gzip
-from exporter.http_response import Request, Response
+from exporter.http_response import Request, Response, text
 from exporter.log import one_line
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"mq-exporter/{VERSION}"
     sys_version = ""
-    error_content_type = "text/plain; charset=utf-8"
-    error_message_format = "%(code)d %(message)s\n%(explain)s\n"
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
@@ -79,11 +77,9 @@ class Handler(BaseHTTPRequestHandler):
         """Read the body away; False when it was refused and the connection is to be closed."""
         length = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
-            self.close_connection = True
             self.send_error(HTTPStatus.LENGTH_REQUIRED, explain="send no body, or one with a Content-Length")
             return False
         if int(length) > LARGEST_BODY:
-            self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, explain="no request here needs a body")
             return False
         return len(self.rfile.read(int(length))) == int(length)
@@ -92,8 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         """Write one response within one deadline, compressed where that is welcome and not done yet."""
         chunks: Sequence[bytes] = response.chunks
         headers = dict(response.headers)
-        large = response.compressible and sum(map(len, chunks)) >= WORTH_COMPRESSING
-        if large and wants_gzip(self.headers.get("Accept-Encoding", "")):
+        if response.compressible and sum(map(len, chunks)) >= WORTH_COMPRESSING and self.wants_gzip():
             chunks = [gzip.compress(b"".join(chunks), 1)]
             headers["Content-Encoding"] = "gzip"
         head = self.head(response, headers, sum(map(len, chunks)))
@@ -102,6 +97,10 @@ class Handler(BaseHTTPRequestHandler):
         for batch in batches([head, *chunks] if self.command != "HEAD" else [head]):
             self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
             self.connection.sendall(batch)
+
+    def wants_gzip(self) -> bool:
+        """Whether this request wants its answer compressed."""
+        return wants_gzip(self.headers.get("Accept-Encoding", ""))
 
     def head(self, response: Response, headers: dict[str, str], size: int) -> bytes:
         """Status line and headers, as bytes that go out together with the first chunk."""
@@ -117,6 +116,12 @@ class Handler(BaseHTTPRequestHandler):
             headers["Connection"] = "close"
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that could not be read, and end the connection: what follows may be anything."""
+        self.close_connection = True
+        status = HTTPStatus(code)
+        self.reply(text(f"{code} {message or status.phrase}\n{explain or status.description}\n", status))
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """A line for each request, at level debug only."""

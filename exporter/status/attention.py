@@ -124,6 +124,16 @@ def _members(facts: Facts) -> Iterator[Attention]:
                 yield Attention(Level.ALARM, facts.cluster, text, "nobody in the cluster knows of them")
 
 
+def _groups(facts: Facts) -> Iterator[Attention]:
+    """Groups that the configuration expects and that nobody knows."""
+    known = facts.by("mq_kafka_group_state", "group")
+    for row, _ in facts.rows("mq_expected_group"):
+        if (row["group"],) not in known:
+            level = Level.WARNING if facts.readable else Level.UNKNOWN
+            detail = "it never committed and has no member, or its name is different" if facts.readable else ""
+            yield Attention(level, facts.cluster, f"group {row['group']} was not found", detail)
+
+
 EXPECTED = (
     ("mq_expected_brokers", "mq_kafka_broker_up", "brokers"),
     ("mq_expected_nodes", "mq_rabbitmq_node_up", "nodes"),
@@ -186,5 +196,6 @@ def _connections(facts: Facts) -> Iterator[Attention]:
 
 
 FINDERS: tuple[Finder, ...] = (
-    _members, _disks, _memory, _partitions, _transactions, _dead_letters, _group_states, _connections, _collectors,
+    _members, _disks, _memory, _partitions, _transactions, _dead_letters, _groups, _group_states, _connections,
+    _collectors,
 )  # fmt: skip
