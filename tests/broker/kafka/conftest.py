@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.broker.kafka.lag_world import LagWorld
 from tests.broker.kafka.record_world import RecordWorld
 
 
@@ -21,5 +22,13 @@ def kafka_bootstrap(request: pytest.FixtureRequest) -> str:
 def world(kafka_bootstrap: str) -> Iterator[RecordWorld]:
     """The cluster as the tests of record ages see it; its topics are deleted at the end."""
     made = RecordWorld(kafka_bootstrap)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def kafka(kafka_bootstrap: str) -> Iterator[LagWorld]:
+    """The cluster as the tests of the reader see it; what a test makes is taken away."""
+    made = LagWorld(kafka_bootstrap)
     yield made
     made.close()
