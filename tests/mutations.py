@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 
+from exporter.model.estimate import STAMP, Bracket
+from exporter.model.record_time import RecordTime
+
 Mutation = Callable[[], AbstractContextManager[None]]
 MUTATIONS: dict[str, Mutation] = {}
 
@@ -40,3 +43,15 @@ def fails_under(name: str, check: Callable[..., None], *args: Any, **kwargs: Any
     """Run the check under a mutation; it must object. A check that still passes proves nothing."""
     with MUTATIONS[name](), pytest.raises(AssertionError):
         check(*args, **kwargs)
+
+
+@mutation
+def forget_bound(patch: pytest.MonkeyPatch) -> None:
+    """An estimate of an age that claims to be nearly exact."""
+    real = Bracket.time
+
+    def time(bracket: Bracket) -> RecordTime | None:
+        estimate = real(bracket)
+        return None if estimate is None else RecordTime(estimate.timestamp, STAMP)
+
+    patch.setattr(Bracket, "time", time)

@@ -28,7 +28,7 @@ THIN_FROM = 48  # points of one partition
 MOST_POINTS = 512
 FORGET_AFTER = 3  # polls without the topic
 OLDEST = 10 * 365 * 86400.0  # seconds: no older moment is asked for
-MOST_PROBES = 128  # of one partition
+MOST_PROBES = 256  # of one partition
 
 
 class Bracket(NamedTuple):

@@ -18,7 +18,7 @@ from exporter.model.record_time import Wanted
 LIST_OFFSETS = 2
 VERSIONS = (5, 7)
 FLEXIBLE_FROM = 6
-MOST_ROUNDS = 12
+MOST_ROUNDS = 40
 MOST_AT_ONCE = 4  # positions of one partition in a round
 MOST_ROWS = 2000  # in one request: each is a search in the broker's log
 ASKED = struct.Struct(">iiq")  # partition, leader epoch, moment in ms

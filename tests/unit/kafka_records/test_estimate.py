@@ -104,11 +104,6 @@ def check_the_truth_is_inside(rounds: int = 60) -> None:
 
 
 @mutation
-def forget_bound(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Bracket, "time", lambda b: None if None in b else RecordTime((b.low + b.high) / 2, 0.0))
-
-
-@mutation
 def thin_without_widening(patch: pytest.MonkeyPatch) -> None:
     real = PartitionHistory.bracket
 
