@@ -158,9 +158,9 @@ def _down(arguments: argparse.Namespace) -> int:
 
 
 def _stop(arguments: argparse.Namespace) -> int:
-    lab = Lab.open(arguments.name)
+    lab = Lab.open(arguments.name, report_to(sys.stderr))
     if arguments.node is None:
-        lab.stop(report_to(sys.stderr))
+        lab.stop()
         return 0
     lab.node(arguments.node).stop()
     return _say(lab, arguments.node)
@@ -168,7 +168,7 @@ def _stop(arguments: argparse.Namespace) -> int:
 
 def _on(change: Callable[[Node], None]) -> Callable[[argparse.Namespace], int]:
     def run(arguments: argparse.Namespace) -> int:
-        lab = Lab.open(arguments.name)
+        lab = Lab.open(arguments.name, report_to(sys.stderr))
         change(lab.node(arguments.node))
         return _say(lab, arguments.node)
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from drills.lab import jars
+from drills.lab import class_archive, jars
 from drills.lab.errors import LabError
 from drills.lab.report import Report, report_to
 
@@ -43,6 +43,7 @@ def ensure(systems: Collection[str], kafka_version: str, report: Report) -> None
     packages(missing(needed), report)
     if "kafka" in needed:
         jars.fetch(kafka_version, report)
+        class_archive.ensure(kafka_version, report)
 
 
 def missing(needs: Collection[str]) -> list[str]:

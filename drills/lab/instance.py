@@ -8,18 +8,20 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from drills.lab import install, kafka, kafka_config, locks, places, ports, processes, rabbitmq, record, tmpfs
-from drills.lab.errors import LabError, LabTimeoutError, RefusedError
+from drills.lab.bring_up import BringUp
+from drills.lab.errors import LabError, RefusedError
 from drills.lab.kafka import Kafka
 from drills.lab.monitoring import Alertmanager, Prometheus
 from drills.lab.node import END, START, STOP, Condition, Node, Site
 from drills.lab.rabbitmq import RabbitMQ, RabbitNode
 from drills.lab.record import SYSTEMS, Record, Settings
 from drills.lab.report import Report
-from drills.lab.waiting import wait_all, wait_for
+from drills.lab.waiting import wait_for
 
 UP = 300.0  # seconds until everything must serve, downloads not counted
 
@@ -38,7 +40,7 @@ class NodeStatus:
 class Lab:
     """A lab that exists. Get one with `Lab.up` or `Lab.open`; nodes are changed through `lab.node(NAME)`."""
 
-    def __init__(self, folder: Path, found: Record) -> None:
+    def __init__(self, folder: Path, found: Record, report: Report | None = None) -> None:
         self.name = found.name
         self.folder = folder
         self.record = found
@@ -49,6 +51,8 @@ class Lab:
         self.prometheus = Prometheus(self.site)
         self.alertmanager = Alertmanager(self.site)
         self.nodes: dict[str, Node] = {node.name: node for node in self._nodes()}
+        for node in self.nodes.values():
+            node.report = report or Report()
 
     def _nodes(self) -> Iterator[Node]:
         of_system: dict[str, list[Node]] = {
@@ -95,52 +99,19 @@ class Lab:
             else:
                 found = _extend(folder, found, systems, tmpfs, settings)
             lab = cls(folder, found)
-            lab._bring_up([node for node in lab.nodes.values() if node.system in systems], seconds, report)
+            wanted = [node for node in lab.nodes.values() if node.system in systems]
+            BringUp(lab.site, wanted, report).run(seconds)
             return lab
 
     @classmethod
-    def open(cls, name: str) -> Lab:
+    def open(cls, name: str, report: Report | None = None) -> Lab:
         """The lab of this name, as it is. Raises LabError when there is none."""
         folder = places.lab_folder(name)
         found = record.load(folder)
         if found is None:
             there = ", ".join(lab_names()) or "none"
             raise LabError(f"there is no lab {name!r} (labs: {there}); make it with `mq-drill lab up {name}`")
-        return cls(folder, found)
-
-    def _bring_up(self, nodes: Sequence[Node], seconds: float, report: Report) -> None:
-        self._forget_lost_disks(nodes, report)
-        for node in nodes:
-            self._wake(node, report)
-        try:
-            wait_all({node.name: node.lack_while_alive for node in nodes}, seconds, report)
-        except LabTimeoutError as late:
-            lacking = [node for node in nodes if node.condition() != "serving"]
-            raise LabTimeoutError(f"{late}\n" + "\n".join(node.failure() for node in lacking[:2])) from None
-        if any(isinstance(node, RabbitNode) for node in nodes):
-            rabbitmq.formed(self.site).touch()
-
-    def _wake(self, node: Node, report: Report) -> None:
-        process = node.process()
-        if process is not None and process.state() == "T":
-            report.say(f"{node.name} was frozen: thawing it")
-            process.send(signal.SIGCONT)
-        elif node.launch():
-            report.say(f"{node.name} started")
-
-    def _forget_lost_disks(self, nodes: Sequence[Node], report: Report) -> None:
-        """A tmpfs that is gone (reboot) took a RabbitMQ node's identity with it: all three begin anew."""
-        lost = [
-            n.name
-            for n in nodes
-            if n.system == "rabbitmq" and n.name in self.record.tmpfs and not tmpfs.mounted(n.folder / "data")
-        ]
-        if lost and rabbitmq.formed(self.site).exists():
-            report.say(f"the tmpfs of {', '.join(lost)} is gone: RabbitMQ begins with no data")
-            for node in nodes:
-                if node.system == "rabbitmq":
-                    node.kill()
-            rabbitmq.clear(self.site)
+        return cls(folder, found, report)
 
     # looking
 
@@ -186,9 +157,8 @@ class Lab:
 
     # ending
 
-    def stop(self, report: Report | None = None) -> None:
+    def stop(self) -> None:
         """Ends every node cleanly and keeps the data: brokers before controllers, to whom they say good-bye."""
-        report = report or Report()
         for group in self._stop_order():
             for node in group:
                 process = node.process()
@@ -197,7 +167,6 @@ class Lab:
                     process.send(signal.SIGCONT)
             for node in group:
                 node.stop(STOP)
-                report.say(f"{node.name} ended")
 
     def _stop_order(self) -> tuple[list[Node], list[Node]]:
         late: list[Node] = [node for node in self.nodes.values() if isinstance(node, kafka.Controller)]
@@ -266,18 +235,18 @@ def _extend(
 
 def _remove(folder: Path) -> None:
     """Ends every process of a lab with SIGKILL, as its data goes too, then its mounts and files."""
-
-    def left() -> list[processes.Marked]:
-        found = list(processes.marked(folder))
-        for one in found:
-            one.process.send(signal.SIGKILL)
-        return found
-
-    wait_for("the lab's processes to end", lambda: f"{len(left())} left" if left() else None, END)
+    wait_for("every process of the lab has ended", partial(_kill_marked, folder), END)
     tmpfs.unmount_under(folder)
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         raise LabError(f"can't remove {folder}: look at who owns it (you are user {os.geteuid()})")
+
+
+def _kill_marked(folder: Path) -> str | None:
+    found = list(processes.marked(folder))
+    for one in found:
+        one.process.send(signal.SIGKILL)
+    return ", ".join(f"{one.node} (pid {one.process.pid})" for one in found) or None
 
 
 def _systems(only: Sequence[str] | None) -> tuple[str, ...]:

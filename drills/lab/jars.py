@@ -43,6 +43,8 @@ def fetch(version: str, report: Report) -> None:
         if present(version):
             return
         report.say(f"fetching Kafka {version} from Maven Central (about 55 MB)")
+        for left in target.parent.glob(f".{target.name}.*"):  # of a fetch that was killed
+            shutil.rmtree(left)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         for attempt in range(1, TRIES + 1):
             shutil.rmtree(fresh, ignore_errors=True)
@@ -68,9 +70,3 @@ def _copy(version: str, target: Path) -> str | None:
     except subprocess.TimeoutExpired:
         return f"not done after {FETCH:.0f} s"
     return None if done.returncode == 0 else "\n".join((done.stdout + done.stderr).strip().splitlines()[:20])
-
-
-def archive_flags(version: str) -> tuple[str, ...]:
-    """JVM flags that load Kafka's classes from an archive, where one was made."""
-    archive = folder(version) / "classes.jsa"
-    return (f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()

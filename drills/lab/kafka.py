@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
-from drills.lab import jars, kafka_config, probes, tmpfs
+from drills.lab import class_archive, jars, kafka_config, probes, tmpfs
 from drills.lab.errors import LabError
 from drills.lab.kafka_config import NODES
 from drills.lab.node import Node, Site
@@ -13,7 +15,8 @@ from drills.lab.processes import Process, spawn
 from drills.lab.record import write_whole
 
 SMALL = "small"  # the second log directory, on a tmpfs
-JVM = ("-Xms64m", "-XX:+UseSerialGC", "-Xshare:auto")
+# the quick compiler alone: a lab lives for minutes; `java_options` has the last word
+JVM = ("-Xms64m", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:TieredStopAtLevel=1")
 
 
 class KafkaNode(Node):
@@ -27,7 +30,8 @@ class KafkaNode(Node):
         """Starts the JVM."""
         version = self.site.record.settings.kafka_version
         logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('kafka-log4j2.xml')}"
-        command = ["java", f"-Xmx{self.heap}", *JVM, *jars.archive_flags(version), logging]
+        command = ["java", f"-Xmx{self.heap}", *JVM, *class_archive.flags(version), logging]
+        command += shlex.split(self.site.record.settings.java_options)
         command += ["-cp", jars.class_path(version), "kafka.Kafka", str(self.properties)]
         return spawn(command, environment=self.site.environment(self.name), cwd=self.folder, log=self.log)
 
@@ -101,7 +105,7 @@ class Broker(KafkaNode):
         return [self.data, *([self.folder / SMALL] if self.name in self.site.record.tmpfs else [])]
 
     def prepare(self) -> None:
-        """Writes the properties; mounts and formats what is not: a broker's directory needs only its meta.properties."""
+        """Writes the properties; mounts and formats what is not: a broker's directory needs only meta.properties."""
         record = self.site.record
         if self.name in record.tmpfs:
             tmpfs.mount(self.folder / SMALL, record.tmpfs[self.name])
@@ -136,16 +140,23 @@ def checkpoint(site: Site) -> Path:
 
 def _format(site: Site, template: Path) -> None:
     record = site.record
-    (template / "data").mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(template, ignore_errors=True)  # what a killed driver left half done
+    (template / "data").mkdir(parents=True)
     text = kafka_config.controller_properties(site.ports, 1, str(template / "data"))
     write_whole(template / "server.properties", text)
-    command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dlog4j2.level=error"]
+    command = [
+        "java",
+        "-Xmx128m",
+        "-XX:TieredStopAtLevel=1",
+        "-Xshare:auto",
+        "-Dlog4j2.level=error",
+        *class_archive.flags(record.settings.kafka_version),
+    ]
     command += [
         "-cp",
         jars.class_path(record.settings.kafka_version),
         "kafka.tools.StorageTool",
         "format",
-        "--ignore-formatted",
     ]
     command += ["-t", record.cluster_id, "-c", str(template / "server.properties")]
     command += ["--initial-controllers", kafka_config.initial_controllers(site.ports, record.directory_ids)]

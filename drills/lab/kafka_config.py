@@ -33,6 +33,7 @@ BROKER = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "share.coordinator.state.topic.num.partitions": "6",
     "broker.heartbeat.interval.ms": "1000",
+    "initial.broker.registration.timeout.ms": "300000",  # on a busy machine the controllers may take a minute
     "replica.lag.time.max.ms": "10000",
     # groups: react at once, so that a test need not wait for a timer meant for production
     "group.initial.rebalance.delay.ms": "0",
@@ -94,6 +95,21 @@ def broker_properties(ports: Ports, number: int, log_dirs: list[str]) -> str:
             "log.dirs": ",".join(log_dirs),
             **COMMON,
             **BROKER,
+        }
+    )
+
+
+def combined_properties(client: int, controller: int, log_dir: str) -> str:
+    """The file of a node that is broker and controller in one, on two ports."""
+    return _text(
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+            "log.dirs": log_dir,
         }
     )
 

@@ -47,7 +47,7 @@ def _take(path: Path, purpose: str, shared: bool, deadline: float, report: Repor
                 raise RefusedError(
                     f"{purpose}: another process is at work on it (pid and task: {holder}); wait for it or end it"
                 ) from None
-            report.waiting({f"the lock of another process ({holder})": "held"}, left)
+            report.waiting({f"another process is done ({holder})": "it holds the lock"}, left)
             time.sleep(0.1)
             continue
         if _same(descriptor, path):

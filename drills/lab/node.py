@@ -15,12 +15,14 @@ from drills.lab.errors import LabError, LabTimeoutError
 from drills.lab.ports import Ports, taken
 from drills.lab.processes import LAB_MARK, NODE_MARK, Process
 from drills.lab.record import Record, load_process, save_process
+from drills.lab.report import Report
 from drills.lab.waiting import wait_for
 
 Condition = Literal["gone", "frozen", "starting", "serving"]
 
 START = 90.0  # seconds until a started node must serve
 STOP = 60.0  # seconds for a clean end
+HELPERS = 3.0  # seconds that helpers get to notice that their node is gone
 END = 15.0  # seconds for a killed process and its helpers to be gone
 
 
@@ -57,6 +59,7 @@ class Node(ABC):
         self.folder = site.folder / name
         self.log = site.folder / "logs" / f"{name}.log"
         self.peers: Sequence[Node] = ()
+        self.report = Report()
 
     @property
     @abstractmethod
@@ -144,7 +147,7 @@ class Node(ABC):
     def await_serving(self, seconds: float) -> None:
         """Returns when it serves. Raises LabError with the tail of its log when it ends instead, or is late."""
         try:
-            wait_for(self.name, self.lack_while_alive, seconds)
+            wait_for(f"{self.name} serves", self.lack_while_alive, seconds, self.report)
         except LabTimeoutError as late:
             raise LabTimeoutError(f"{late}\n{self.failure()}") from None
 
@@ -169,16 +172,14 @@ class Node(ABC):
         """Freezes it (SIGSTOP): it answers nothing, its connections stay. Returns when the kernel says stopped."""
         process = self._alive("pause")
         process.send(signal.SIGSTOP)
-        wait_for(
-            f"{self.name} to be frozen", lambda: None if process.state() == "T" else f"state {process.state()}", END
-        )
+        wait_for(f"{self.name} is frozen", lambda: None if process.state() == "T" else f"state {process.state()}", END)
 
     def resume(self, seconds: float = START) -> None:
         """Thaws it (SIGCONT); returns when it answers again."""
         process = self._alive("resume")
         process.send(signal.SIGCONT)
-        wait_for(f"{self.name} to run", lambda: None if process.state() != "T" else "still stopped", END)
-        wait_for(f"{self.name} to serve again", self.thaw_lack, seconds)
+        wait_for(f"{self.name} runs", lambda: None if process.state() != "T" else "still stopped", END)
+        wait_for(f"{self.name} serves again", self.thaw_lack, seconds, self.report)
 
     def _alive(self, purpose: str) -> Process:
         process = self.process()
@@ -194,21 +195,24 @@ class Node(ABC):
         if process is not None:
             process.send(number)
             process.send(signal.SIGCONT)  # a frozen process acts on SIGTERM only when thawed
-            wait_for(
-                f"{self.name} to end", lambda: f"pid {process.pid} still runs" if process.alive() else None, seconds
-            )
+            still = f"pid {process.pid} still runs"
+            wait_for(f"{self.name} has ended", lambda: still if process.alive() else None, seconds, self.report)
         self._clear()
-        wait_for(f"{self.name} to close its ports", self._open_port, END)
+        wait_for(f"the ports of {self.name} are closed", self._open_port, END)
 
     def _clear(self) -> None:
         """Ends what a gone node left: helpers of the process, a half-started second one."""
+        claim = f"no helper of {self.name} is left"
         try:
-            wait_for(f"helpers of {self.name}", lambda: f"{len(self._marked())} left" if self._marked() else None, 3.0)
+            wait_for(claim, self._helpers, HELPERS)
         except LabTimeoutError:
             for found in self._marked():
                 found.process.send(signal.SIGKILL)
-            wait_for(f"helpers of {self.name}", lambda: f"{len(self._marked())} left" if self._marked() else None, END)
+            wait_for(claim, self._helpers, END)
         self._note.unlink(missing_ok=True)
+
+    def _helpers(self) -> str | None:
+        return ", ".join(f"{found.command} (pid {found.process.pid})" for found in self._marked()) or None
 
     def _open_port(self) -> str | None:
         still = [f"{port} ({purpose})" for purpose, port in self.listens.items() if taken(port)]

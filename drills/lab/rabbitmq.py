@@ -218,7 +218,7 @@ def ensure_epmd(site: Site) -> None:
         command = ["epmd", "-port", str(site.ports.epmd), "-address", "127.0.0.1"]
         environment = site.environment("epmd", cli_environment(site))
         spawn(command, environment=environment, cwd=site.folder, log=site.folder / "logs" / "epmd.log")
-        wait_for("epmd to listen", lambda: None if taken(site.ports.epmd) else "port closed", END)
+        wait_for("epmd listens", lambda: None if taken(site.ports.epmd) else "port closed", END)
 
 
 def epmd(site: Site) -> list[Process]:
@@ -231,9 +231,19 @@ def formed(site: Site) -> Path:
     return site.folder / "rabbitmq-formed"
 
 
+def broken(site: Site) -> str | None:
+    """Why the data of the three nodes can't become, or be again, one cluster; None when it can."""
+    begun = [node for node in nodes(site) if node.folder.exists()]
+    if begun and not formed(site).exists():
+        return "RabbitMQ had not formed its cluster when it was left"
+    lost = [n.name for n in begun if n.name in site.record.tmpfs and not tmpfs.mounted(n.folder / "data")]
+    return f"the tmpfs of {', '.join(lost)} is gone (was the machine started again?)" if lost else None
+
+
 def clear(site: Site) -> None:
-    """Throws away the data of all three nodes (they must have ended)."""
+    """Ends the three nodes and throws away their data."""
     formed(site).unlink(missing_ok=True)
     for node in nodes(site):
+        node.kill()
         tmpfs.unmount_under(node.folder)
         shutil.rmtree(node.folder, ignore_errors=True)

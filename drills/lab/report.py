@@ -17,11 +17,11 @@ class Report:
     def say(self, text: str) -> None:
         """A line that stays."""
 
-    def ready(self, name: str) -> None:
-        """The named thing, which was waited for, is there."""
+    def done(self, claim: str) -> None:
+        """What was waited for is true."""
 
     def waiting(self, missing: Mapping[str, str], left: float) -> None:
-        """What is waited for (name -> what is missing) and the seconds left to the deadline."""
+        """What is waited for (claim -> what is missing) and the seconds left to the deadline."""
 
 
 class Lines(Report):
@@ -36,9 +36,9 @@ class Lines(Report):
         self.last = time.monotonic()
         print(f"{self.last - self.begun:6.1f} s  {text}", file=self.out, flush=True)
 
-    def ready(self, name: str) -> None:
-        """One line for each thing that is there."""
-        self.say(f"{name} is ready")
+    def done(self, claim: str) -> None:
+        """One line for each claim that became true."""
+        self.say(claim)
 
     def waiting(self, missing: Mapping[str, str], left: float) -> None:
         """A line when nothing was said for ten seconds."""
@@ -68,6 +68,8 @@ def report_to(out: TextIO = sys.stderr) -> Report:
 
 
 def _still(missing: Mapping[str, str], left: float) -> str:
-    names = list(missing)
-    detail = ", ".join(names) if len(names) > 1 else f"{names[0]}: {missing[names[0]]}"
-    return f"waiting for {detail} ({left:.0f} s left)"
+    """One claim with what it lacks, or the first words (the nodes) of several."""
+    if len(missing) > 1:
+        return f"waiting for {', '.join(claim.split()[0] for claim in missing)} ({left:.0f} s left)"
+    (claim, lacks), *_ = missing.items()
+    return f"waiting until {claim}: {lacks} ({left:.0f} s left)"
