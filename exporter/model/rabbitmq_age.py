@@ -21,7 +21,7 @@ from itertools import pairwise
 from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
-SKEW = 6.0  # seconds: queues, channels and quorum leaders emit statistics every 5 s
+SKEW = 8.0  # seconds: queues, channels and quorum leaders emit statistics every 5 s, and a listing may take 3 s
 THIN = 0.07  # gaps between kept samples may grow to this share of their age
 MOST_SAMPLES = 256
 SHARE, INTERVALS = 0.1, 2  # what a bound may be: a tenth of the age, or two intervals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,21 +61,25 @@ def _read_node(name: str, item: Mapping[str, Any]) -> ListedNode:
 
 
 def members(
-    listed: Mapping[str, ListedNode] | None, pages: Mapping[str, NodePage], known: Collection[str]
+    listed: Mapping[str, ListedNode] | None, pages: Mapping[str, NodePage], known: Mapping[str, bool]
 ) -> tuple[Node, ...]:
-    """Every node that is, was or should be there.
+    """Every member. `listed` None: the management API did not tell.
 
-    `listed` None: the management API did not answer. Then a node is up when it answers itself, and down when it does
-    not while another does; when none does nobody can tell.
+    Then a node is up when it answers itself. `known` has the members that were listed last, and whether silence means
+    that a node is down: it used to answer, and the management API hangs or is gone. When none answers nobody can tell.
     """
-    names = sorted({*known, *(listed or {}), *pages})
-    return tuple(_merged(_base(name, listed, pages), pages.get(name)) for name in names)
+    names = sorted({*(known if listed is None else listed), *pages})
+    return tuple(_merged(_base(name, listed, pages, known), pages.get(name)) for name in names)
 
 
-def _base(name: str, listed: Mapping[str, ListedNode] | None, pages: Mapping[str, NodePage]) -> Node:
+def _base(
+    name: str, listed: Mapping[str, ListedNode] | None, pages: Mapping[str, NodePage], known: Mapping[str, bool]
+) -> Node:
     if listed is not None:
-        return listed[name].node if name in listed else Node(name, up=False)
-    return Node(name, up=name in pages if pages else None)
+        return listed[name].node if name in listed else Node(name, up=True)  # it answers, so it runs
+    if name in pages:
+        return Node(name, up=True)
+    return Node(name, up=False if pages and known.get(name) else None)
 
 
 def _merged(node: Node, page: NodePage | None) -> Node:

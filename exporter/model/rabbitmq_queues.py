@@ -48,6 +48,7 @@ def assemble(facts: Facts, memory: QueueMemory, before: Collection[QueueName]) -
     skipped: Counter[str] = Counter()
     queues = []
     dead = []
+    dead_letter_queues = facts.found.queues
     for name, listed in facts.queues.items():
         depth = facts.depths.get(name, NOTHING)
         settings = facts.found.settings.get(name)
@@ -56,7 +57,7 @@ def assemble(facts: Facts, memory: QueueMemory, before: Collection[QueueName]) -
         queue = _queue(listed, depth, estimate, facts, memory)
         skipped.update(_withheld(queue, facts.fresh))
         queues.append(queue)
-        if memory.is_dead_letter_queue(name):
+        if name in dead_letter_queues:
             arrivals = memory.count_arrivals(name, depth, before)
             dead.append(_dead_letter_queue(queue, depth, settings, estimate, arrivals))
     return Assembled(tuple(queues), tuple(dead), tuple(_sources(facts.found)), dict(skipped))

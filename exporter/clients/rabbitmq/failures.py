@@ -1,0 +1,160 @@
+"""What went wrong with an HTTP request, told so that a tired person knows what to do. Never with a secret in it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import requests
+import urllib3.exceptions
+
+from exporter.model.common import Kind, Problem
+
+TAGS = {
+    "Not management user": "monitoring",
+    "Not monitor user": "monitoring",
+    "Not monitoring user": "monitoring",
+    "Not administrator user": "administrator",
+    "Not policymaker user": "policymaker",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a request has no answer that can be used."""
+
+    kind: Kind
+    detail: str
+
+    def problem(self, item: str) -> Problem:
+        """The failure as a problem of a collector."""
+        return Problem(self.kind, item, self.detail)
+
+
+class RequestError(Exception):
+    """A request has no answer that can be used. `failure` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.kind}: {failure.detail}")
+        self.failure = failure
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and everything it came from, as requests and urllib3 nest them."""
+    seen: set[int] = set()
+    todo: list[BaseException] = [error]
+    while todo:
+        one = todo.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        inner = [one.__cause__, one.__context__, getattr(one, "reason", None), *one.args]
+        todo += [each for each in inner if isinstance(each, BaseException)]
+
+
+def explain(error: BaseException, address: str, timeout: float) -> Failure:
+    """What an exception of requests means. `address` is the URL's scheme, host and port."""
+    chain = list(causes(error))
+    text = " ".join(str(one) for one in chain)
+    if any(isinstance(one, (requests.exceptions.SSLError, urllib3.exceptions.SSLError)) for one in chain):
+        return Failure(Kind.TLS, _tls(text, address))
+    if any(isinstance(one, socket.gaierror) for one in chain):
+        host = address.partition("://")[2].rpartition(":")[0]
+        return Failure(Kind.UNREACHABLE, f"{address}: the name {host} cannot be resolved; check it and the DNS")
+    if "BadStatusLine" in text or "AMQP" in text:
+        return Failure(Kind.PROTOCOL, _not_http(text, address))
+    if any(isinstance(one, ConnectionRefusedError) for one in chain):
+        what = "connection refused: nothing listens there; is the node down, or the plugin not enabled?"
+        return Failure(Kind.UNREACHABLE, f"{address}: {what}")
+    timeouts = (TimeoutError, requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)
+    if any(isinstance(one, timeouts) for one in chain):
+        return late(address, timeout)
+    if any(isinstance(one, (ConnectionResetError, urllib3.exceptions.ProtocolError)) for one in chain):
+        what = "the connection was closed without an answer; a TLS port asked without https, or a node going down?"
+        return Failure(Kind.UNREACHABLE, f"{address}: {what}")
+    reason = next((one.strerror for one in chain if isinstance(one, OSError) and one.strerror), type(error).__name__)
+    return Failure(Kind.UNREACHABLE, f"{address}: {reason}")
+
+
+def late(address: str, timeout: float) -> Failure:
+    """No whole answer in time."""
+    what = f"no answer within {timeout:g} s; when a node is frozen its peers' management API hangs as well"
+    return Failure(Kind.TIMEOUT, f"{address}: {what}")
+
+
+def _tls(text: str, address: str) -> str:
+    stranger = "its certificate is signed by an authority that is not known here; give `ca_file`"
+    hints = (
+        ("self-signed", stranger),
+        ("self signed", stranger),
+        ("unable to get local issuer", stranger),
+        ("expired", "its certificate has expired"),
+        ("not yet valid", "its certificate is not valid yet; compare the clocks"),
+        ("doesn't match", "its certificate is for another host name"),
+        ("mismatch", "its certificate is for another host name"),
+        ("WRONG_VERSION_NUMBER", "it does not speak TLS on this port; use http://, or the TLS port"),
+        ("RECORD_LAYER_FAILURE", "it does not speak TLS on this port; use http://, or the TLS port"),
+        ("CERTIFICATE_REQUIRED", "it demands a client certificate; give `client_cert_file` and `client_key_file`"),
+        ("UNKNOWN_CA", "it does not accept the client certificate"),
+        ("BAD_CERTIFICATE", "it does not accept the client certificate"),
+    )  # fmt: skip
+    lowered = text.lower()
+    said = next((hint for sign, hint in hints if sign.lower() in lowered), "the TLS handshake failed")
+    return f"{address}: {said}"
+
+
+def _not_http(text: str, address: str) -> str:
+    if "AMQP" in text:
+        return f"{address}: this is the AMQP port; give the management port (by default 15672)"
+    return f"{address}: the answer is not HTTP; give the management port (by default 15672)"
+
+
+def judge(status: int, body: bytes, address: str, path: str) -> Failure | None:
+    """What a status other than 200 means; None for 200."""
+    if status == 200:
+        return None
+    reason = _reason(body)
+    if status in {401, 403}:
+        return _refused(reason, status, address, path)
+    if status == 404:
+        what = f"has no {path}: not a management API, a proxy that changes paths, or a plugin that is not enabled"
+        return Failure(Kind.PROTOCOL, f"{address} {what}")
+    if status in {502, 503, 504}:
+        return Failure(Kind.UNREACHABLE, f"{address}: HTTP {status} for {path}: {reason or 'a proxy without a node?'}")
+    return Failure(Kind.PROTOCOL, f"{address}: HTTP {status} for {path}: {reason or 'no reason given'}")
+
+
+def _refused(reason: str, status: int, address: str, path: str) -> Failure:
+    tag = TAGS.get(reason)
+    if tag is not None:
+        what = f"the user lacks the `{tag}` tag: rabbitmqctl set_user_tags USER {tag}"
+        return Failure(Kind.AUTHORIZATION, f"{address}: {path}: {what}")
+    if status == 403:
+        return Failure(Kind.AUTHORIZATION, f"{address}: {path} is forbidden: {reason or 'a proxy, or a missing right'}")
+    what = f"login refused ({reason or 'no reason given'}): wrong user or password"
+    return Failure(Kind.AUTHENTICATION, f"{address}: {what}")
+
+
+def _reason(body: bytes) -> str:
+    """The `reason` that the management API gives, in one short line."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return ""
+    reason = answer.get("reason") if isinstance(answer, dict) else None
+    return " ".join(reason.split())[:200] if isinstance(reason, str) else ""
+
+
+def not_json(body: bytes, address: str, path: str) -> Failure:
+    """An answer that should have been JSON."""
+    start = body.lstrip()[:15].lower()
+    if start.startswith((b"<!doctype", b"<html")):
+        what = "answered with a web page, not with JSON: a wrong port, a login page of a proxy, or a wrong path"
+    elif start.startswith(b"# "):
+        what = "answered with Prometheus metrics: that is the metrics port, give the management port (by default 15672)"
+    else:
+        what = "did not answer in JSON; is this the management port (by default 15672)?"
+    return Failure(Kind.PROTOCOL, f"{address} {what} ({path})")

@@ -1,0 +1,378 @@
+"""One poll of a cluster, from the first request to the frozen snapshot.
+
+The nodes' own endpoints are asked while the management API is. When that hangs, which it does on healthy nodes for a
+minute when a peer is frozen, the nodes' word is used with the types and roles of the last good listing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from exporter.clients.rabbitmq import cli, questions
+from exporter.clients.rabbitmq.collecting import Run
+from exporter.clients.rabbitmq.failures import Failure, RequestError
+from exporter.clients.rabbitmq.http import address_of
+from exporter.clients.rabbitmq.management import Management
+from exporter.clients.rabbitmq.node_endpoints import Collected, discover
+from exporter.clients.rabbitmq.questions import Layout, Overview, literal_vhosts
+from exporter.config.model import Filter
+from exporter.model.common import CollectorRun, Kind, Problem
+from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, STREAM, Node, QueueName, RabbitSnapshot, StreamConsumer
+from exporter.model.rabbitmq_dead_letters import DeadLetters
+from exporter.model.rabbitmq_dead_letters import discover as discover_dead_letters
+from exporter.model.rabbitmq_depths import TWO_LEADERS, merge_depths
+from exporter.model.rabbitmq_listing import Listed
+from exporter.model.rabbitmq_node_pages import Depth, NodePage, read_depths, read_node, spellings
+from exporter.model.rabbitmq_nodes import ListedNode, disks, members
+from exporter.model.rabbitmq_queues import Facts, assemble
+from exporter.model.rabbitmq_streams import from_consumers, from_tracking
+
+if TYPE_CHECKING:
+    from exporter.clients.rabbitmq.reader import RabbitReader
+
+T = TypeVar("T")
+MANAGEMENT = "management API"
+SILENT = frozenset({Kind.UNREACHABLE, Kind.TIMEOUT})
+USELESS = SILENT | {Kind.TLS, Kind.AUTHENTICATION}  # after one of these nothing more is asked in this poll
+
+
+@dataclass
+class Known:
+    """What the last good answers said, for polls in which the management API does not answer."""
+
+    queues: dict[QueueName, Listed] = field(default_factory=dict)
+    nodes: dict[str, str] = field(default_factory=dict)  # node -> data directory
+    answering: set[str] = field(default_factory=set)  # nodes whose own endpoint has answered
+    version: str | None = None
+    hidden: frozenset[str] = frozenset()  # vhosts whose queues only the nodes showed, in the last poll
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWord:
+    """What the nodes said themselves."""
+
+    pages: Mapping[str, NodePage]
+    counted: Mapping[str, Mapping[QueueName, Depth]]
+    strangers: frozenset[str]
+    clocks: Mapping[str, float]
+    endpoints: Mapping[str, bool]
+
+
+class Poll:
+    """Reads once. `reader` has what outlives a poll."""
+
+    def __init__(self, reader: RabbitReader) -> None:
+        self.reader = reader
+        self.config = reader.config
+        self.known = reader.known
+        self.began = time.monotonic()
+        self.runs: dict[str, Run] = {}
+        self.failure: Failure | None = None  # why the management API is of no use in this poll
+        self.ages: Future[dict[QueueName, float]] | None = None
+
+    def snapshot(self) -> RabbitSnapshot:
+        """The whole poll."""
+        reader = self.reader
+        reader.management.begin()
+        reader.probes.start(reader.management.idle_urls)
+        self._start_ages()
+        self._start_nodes()
+        overview = self._ask("overview", questions.overview)
+        if overview is not None:
+            self._discovered(overview)
+        nodes = self._ask("nodes", questions.nodes)
+        before = frozenset(reader.memory.grown)
+        fresh = self._list_queues(overview)
+        connections = self._connections(overview)
+        layout = self._layout(overview, fresh)
+        streams = self._streams()
+        word = self._collect_nodes(nodes)
+        return self._freeze(nodes, before, fresh, connections, layout, streams, word)
+
+    def _ask(self, name: str, question: Callable[[Management], T]) -> T | None:
+        """The answer of one collector; None when it failed, which its run says."""
+        run = self.runs[name] = Run(name, self.config.interval)
+        try:
+            if self.failure is not None:
+                raise RequestError(self.failure)
+            return question(self.reader.management)
+        except RequestError as error:
+            run.failed(MANAGEMENT, error.failure)
+            if error.failure.kind in USELESS or name == "overview":
+                self.failure = error.failure
+            return None
+        finally:
+            run.stop()
+
+    def _start_ages(self) -> None:
+        known = self.known.queues
+        wanted = not known or any(queue.type == QUORUM for queue in known.values())
+        if self.config.cli and wanted:
+            self.runs["quorum_ages"] = Run("quorum_ages", self.config.interval)
+            self.ages = self.reader.pool.submit(cli.quorum_ages, self.config)
+
+    def _collect_ages(self) -> dict[QueueName, float]:
+        if self.ages is None:
+            return {}
+        run = self.runs["quorum_ages"]
+        try:
+            return self.ages.result(timeout=self.config.timeout + 1)  # the process ends at the timeout at the latest
+        except RequestError as error:
+            run.failed("quorum queues", error.failure)
+        except TimeoutError:
+            run.failed("quorum queues", Failure(Kind.TIMEOUT, "the CLI's process could not be ended"))
+        finally:
+            run.stop()
+        return {}
+
+    def _start_nodes(self) -> None:
+        if self.config.node_metrics:
+            self.reader.endpoints.start(literal_vhosts(self.config.vhosts))
+
+    def _discovered(self, overview: Overview) -> None:
+        self.known.version = overview.version
+        here = (overview.node, self.reader.management.url)
+        self.reader.endpoints.discovered(discover(overview.listeners, self.config.node_metrics_urls, here))
+        self._start_nodes()  # those that were not known before
+        if not overview.stats:
+            what = (
+                "the broker keeps no statistics for it (disable_stats): depths come from the nodes, counters are absent"
+            )
+            self.runs["overview"].problems.append(Problem(Kind.UNSUPPORTED, MANAGEMENT, what))
+
+    def _list_queues(self, overview: Overview | None) -> bool:
+        """Whether the listing is of this poll."""
+        vhosts, names = self.config.vhosts, self.config.queues
+
+        def question(management: Management) -> dict[QueueName, Listed]:
+            assert overview is not None
+            return questions.queues(management, overview, vhosts, names)
+
+        listing = self._ask("queues", question)
+        if listing is None:
+            return False
+        self.known.queues = listing
+        self.reader.memory.begin(listing)
+        return True
+
+    def _connections(self, overview: Overview | None) -> Counter[tuple[str, str]] | None:
+        def question(management: Management) -> Counter[tuple[str, str]]:
+            assert overview is not None
+            return questions.connections(management, overview)
+
+        return self._ask("connections", question)
+
+    def _layout(self, overview: Overview | None, fresh: bool) -> Layout | None:
+        """The topology, read anew when it is time or when queues appeared that it can't know."""
+        slow = self.reader.layout
+        if slow.due() or (fresh and slow.value is not None and outdated(slow.value, self.known.queues)):
+            run = slow.begin()
+            found = None
+            try:
+                if self.failure is not None or overview is None:
+                    raise RequestError(self.failure or Failure(Kind.UNREACHABLE, "the overview could not be read"))
+                found = questions.layout(self.reader.management, overview)
+            except RequestError as error:
+                run.failed(MANAGEMENT, error.failure)
+            slow.end(run, found)
+        return slow.value
+
+    def _streams(self) -> tuple[StreamConsumer, ...] | None:
+        slow = self.reader.streams
+        if not slow.due():
+            return slow.value
+        run = slow.begin()
+        streams = {name: len(q.members or ()) for name, q in self.known.queues.items() if q.type == STREAM}
+        found: tuple[StreamConsumer, ...] | None = None
+        try:
+            found = tuple(self._read_streams(streams)) if streams else ()
+        except RequestError as error:
+            run.failed("streams", error.failure)
+        slow.end(run, found)
+        return slow.value
+
+    def _read_streams(self, streams: Mapping[QueueName, int]) -> list[StreamConsumer]:
+        """Stored offsets where the CLI may be run; else those connected consumers that the broker lists."""
+        if self.config.cli:
+            return from_tracking(cli.stream_tracking(self.config), streams)
+        if self.failure is not None:
+            raise RequestError(self.failure)
+        try:
+            consumers = from_consumers(questions.stream_consumers(self.reader.management))
+        except RequestError as error:
+            if error.failure.kind is Kind.PROTOCOL:
+                what = "needs the plugin rabbitmq_stream_management, or `cli:` for stored offsets"
+                raise RequestError(Failure(Kind.UNSUPPORTED, f"consumer lag of streams {what}")) from None
+            raise
+        return [consumer for consumer in consumers if consumer.stream in streams]
+
+    def _collect_nodes(self, nodes: Mapping[str, ListedNode] | None) -> NodeWord:
+        if not self.config.node_metrics:
+            return NodeWord({}, {}, frozenset(), {}, {})
+        run = self.runs["node_metrics"] = Run("node_metrics", self.config.interval)
+        collected = self.reader.endpoints.collect()
+        self._judge_nodes(run, collected, nodes)
+        known = spellings(self.known.queues)
+        pages: dict[str, NodePage] = {}
+        counted: dict[str, dict[QueueName, Depth]] = {}
+        strangers: set[str] = set()
+        for node, said in collected.pages.items():
+            page = read_node(said.plain)
+            assert page is not None  # its identity was compared when it came
+            pages[node] = page
+            counted[node], unknown = read_depths(said.detailed or "", known)
+            strangers |= unknown
+        run.stop()
+        self.known.answering |= pages.keys()
+        return NodeWord(
+            pages,
+            counted,
+            frozenset(strangers),
+            {node: said.clock_offset for node, said in collected.pages.items() if said.clock_offset is not None},
+            {address_of(self.reader.endpoints.urls[node][0]): node in pages for node in self.reader.endpoints.urls},
+        )
+
+    def _judge_nodes(self, run: Run, collected: Collected, nodes: Mapping[str, ListedNode] | None) -> None:
+        """A node that is down need not answer."""
+        for node, failure in sorted(collected.failures.items()):
+            if nodes is None or node not in nodes or nodes[node].node.up:
+                run.failed(f"node {node}", failure)
+        if collected.pages or collected.failures:
+            return
+        if self.failure is not None:
+            run.failed(MANAGEMENT, self.failure)
+        else:
+            what = (
+                "no node has a Prometheus listener (rabbitmq-plugins enable rabbitmq_prometheus): no dead-letter counts"
+            )
+            run.failed("nodes", Failure(Kind.UNSUPPORTED, what))
+
+    def _dead_letters(self, layout: Layout | None, fresh: bool) -> DeadLetters:
+        if layout is None:
+            return DeadLetters((), {}, {})
+        names = frozenset(self.known.queues)
+        watched_all = self.config.vhosts == Filter() and self.config.queues == Filter()
+        exist = names if watched_all and fresh else layout.topology.queues | names
+        topology = replace(layout.topology, queues=exist)
+        found = discover_dead_letters(self.known.queues.values(), topology, self.reader.memory.consumed)
+        self.reader.memory.take_roles(found.roles, self.known.queues)
+        return found
+
+    def _freeze(
+        self,
+        nodes: Mapping[str, ListedNode] | None,
+        before: frozenset[QueueName],
+        fresh: bool,
+        connections: Counter[tuple[str, str]] | None,
+        layout: Layout | None,
+        streams: tuple[StreamConsumer, ...] | None,
+        word: NodeWord,
+    ) -> RabbitSnapshot:
+        reader = self.reader
+        member_list = self._members(nodes, word)
+        depths = merge_depths(self.known.queues.values(), fresh, word.counted)
+        reader.contradictions[TWO_LEADERS] += depths.contradictions
+        facts = Facts(
+            self.known.queues,
+            fresh,
+            depths.depths,
+            self._collect_ages(),
+            None if nodes is None else {node.name for node in member_list if node.up},
+            self._dead_letters(layout, fresh),
+            time.time(),
+            self.config.interval,
+        )
+        assembled = assemble(facts, reader.memory, before)
+        reader.memory.polled = reader.memory.polled or fresh
+        self.runs["queues"].skipped.update(assembled.skipped)
+        self._note_strangers(word.strangers, layout, fresh)
+        return RabbitSnapshot(
+            cluster=self.config.cluster,
+            system="rabbitmq",
+            taken_at=facts.at,
+            interval_seconds=self.config.interval,
+            runs=self._finished_runs(),
+            endpoints=self._endpoints(word),
+            contradictions=dict(reader.contradictions),
+            disks=disks(member_list, nodes, word.pages, self.known.nodes),
+            dead_letter_queues=assembled.dead_letter_queues,
+            dead_letter_sources=assembled.dead_letter_sources,
+            clock_offsets=word.clocks,
+            version=self.known.version,
+            queues=assembled.queues,
+            nodes=member_list,
+            connections=with_zeros(connections, member_list),
+            stream_consumers=streams or (),
+            dead_lettered={
+                (node, reason, strategy): count
+                for node, page in word.pages.items()
+                for (reason, strategy), count in page.dead_lettered.items()
+            },
+            unroutable={
+                (node, outcome): count
+                for node, page in word.pages.items()
+                for outcome, count in page.unroutable.items()
+            },
+            expected_nodes=self.config.expected_nodes,
+        )
+
+    def _members(self, nodes: Mapping[str, ListedNode] | None, word: NodeWord) -> tuple[Node, ...]:
+        if nodes is not None:
+            listed = {name: node.disk.dir if node.disk else "" for name, node in nodes.items()}
+            self.known.nodes = {name: dir_ or self.known.nodes.get(name, "") for name, dir_ in listed.items()}
+            self.known.answering &= nodes.keys() | word.pages.keys()
+        silent = self.failure is not None and self.failure.kind in SILENT
+        known = {name: silent and name in self.known.answering for name in self.known.nodes}
+        return members(nodes, word.pages, known)
+
+    def _note_strangers(self, strangers: frozenset[str], layout: Layout | None, fresh: bool) -> None:
+        """Queues that nodes count and the listing lacks: new ones, or those of vhosts that the user has no right to."""
+        if self.config.queues != Filter():
+            return  # they are those that nobody asked for
+        if not fresh:
+            self.runs["queues"].skipped["unidentified_queue"] += len(strangers)
+            return
+        listed = {queue.vhost for queue in self.known.queues}
+        hidden = frozenset(
+            vhost
+            for vhost in (layout.vhosts if layout is not None else ())
+            if vhost not in listed
+            and self.config.vhosts.admits(vhost)
+            and any(label.startswith(f'vhost="{vhost}",queue=') for label in strangers)
+        )
+        for vhost in sorted(hidden & self.known.hidden):  # twice: the first time it may be quite new
+            what = f"the user may not see its queues: rabbitmqctl set_permissions -p {vhost!r} USER '^$' '^$' '^$'"
+            self.runs["queues"].failed(f"vhost {vhost}", Failure(Kind.AUTHORIZATION, what))
+        self.known.hidden = hidden
+
+    def _endpoints(self, word: NodeWord) -> dict[str, bool]:
+        probed = self.reader.probes.collect(self.began + self.config.timeout)
+        urls = probed | self.reader.management.answered
+        return {address_of(url): answered for url, answered in urls.items()} | dict(word.endpoints)
+
+    def _finished_runs(self) -> tuple[CollectorRun, ...]:
+        slow = [run for run in (self.reader.layout.run, self.reader.streams.run) if run is not None]
+        return (*(run.done() for run in self.runs.values()), *slow)
+
+
+def outdated(layout: Layout, queues: Mapping[QueueName, Listed]) -> bool:
+    """Whether there are queues or policies that the layout was read too early for."""
+    topology = layout.topology
+    return any(
+        (name not in topology.queues and not queue.transient)
+        or (queue.policy is not None and (name.vhost, queue.policy) not in topology.policies)
+        or (queue.operator_policy is not None and (name.vhost, queue.operator_policy) not in topology.operator_policies)
+        for name, queue in queues.items()
+    )
+
+
+def with_zeros(connections: Counter[tuple[str, str]] | None, nodes: tuple[Node, ...]) -> dict[tuple[str, str], int]:
+    """The counts, with a 0 for each usual state of each node that is up, so that "none is blocked" is a number."""
+    if connections is None:
+        return {}
+    return {(node.name, state): 0 for node in nodes if node.up for state in STATES_ALWAYS} | connections
