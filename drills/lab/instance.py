@@ -195,11 +195,8 @@ def take_down(name: str, report: Report | None = None) -> bool:
 def lab_names() -> list[str]:
     """The labs there are, half-made ones included."""
     root = places.labs()
-    return (
-        sorted(entry.name for entry in root.iterdir() if entry.is_dir() and places.NAME.fullmatch(entry.name))
-        if root.is_dir()
-        else []
-    )
+    entries = root.iterdir() if root.is_dir() else ()
+    return sorted(one.name for one in entries if places.NAME.fullmatch(one.name) and places.is_lab_folder(one))
 
 
 @contextlib.contextmanager
@@ -235,6 +232,8 @@ def _extend(
 
 def _remove(folder: Path) -> None:
     """Ends every process of a lab with SIGKILL, as its data goes too, then its mounts and files."""
+    if folder.exists() and not places.is_lab_folder(folder):
+        raise RefusedError(f"{folder} was not made for a lab: it stays; choose another name or another MQOPS_LAB_DIR")
     wait_for("every process of the lab has ended", partial(_kill_marked, folder), END)
     tmpfs.unmount_under(folder)
     shutil.rmtree(folder, ignore_errors=True)

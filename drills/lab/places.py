@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drills.lab.errors import LabError
 
+MARK = ".mqops-lab"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -30,3 +31,14 @@ def lab_folder(name: str) -> Path:
     if not NAME.fullmatch(name):
         raise LabError(f"{name!r} can't be a lab's name: use 1 to 40 of a-z, 0-9 and '-', not '-' first")
     return labs() / name
+
+
+def make_lab_folder(folder: Path) -> None:
+    """Makes the folder of a lab, with the mark that says we may remove it."""
+    folder.mkdir(parents=True)
+    (folder / MARK).touch()
+
+
+def is_lab_folder(folder: Path) -> bool:
+    """Whether the folder was made for a lab, or is empty (we died between making and marking it)."""
+    return folder.is_dir() and ((folder / MARK).exists() or not any(folder.iterdir()))

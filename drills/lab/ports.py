@@ -96,7 +96,7 @@ def allocate(folder: Path) -> Ports:
     with _register() as blocks:
         for base in _bases():
             if str(base) not in blocks and not any(taken(port) for port in range(base, base + SIZE)):
-                folder.mkdir(parents=True)
+                places.make_lab_folder(folder)
                 blocks[str(base)] = str(folder)
                 return Ports(base)
     first, last = _range()
