@@ -33,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     states = StateLog()
     try:
         config = load()
+        if config.web.config_file is not None:  # serving without the TLS that was asked for would be worse
+            return fail("--web.config.file: TLS and basic authentication are not offered by this version")
         setup(config.log.level, config.log.format)
         poller = Poller(config, readers, states.observe)
     except (ConfigError, ValueError) as error:

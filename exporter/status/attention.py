@@ -191,7 +191,8 @@ def _group_states(facts: Facts) -> Iterator[Attention]:
 def _connections(facts: Facts) -> Iterator[Attention]:
     for row, count in facts.rows("mq_rabbitmq_connections"):
         if row["state"] in {"blocked", "blocking"} and count:
-            what = f"{counted(int(count), 'connection')} {row['state']}"
+            where = f" on {row['node']}" if row.get("node") else ""
+            what = f"{counted(int(count), 'connection')} {row['state']}{where}"
             yield Attention(Level.WARNING, facts.cluster, what, "an alarm holds publishers back")
 
 

@@ -154,18 +154,20 @@ def _groups(facts: Facts) -> list[Backlog]:
 
 
 def _queues(facts: Facts) -> list[Backlog]:
+    """One row for each queue, and one for each consumer of a stream."""
     ready = facts.by("mq_rabbitmq_queue_messages_ready", "vhost", "queue")
     unacknowledged = facts.by("mq_rabbitmq_queue_messages_unacknowledged", "vhost", "queue")
     ages = facts.by("mq_rabbitmq_queue_oldest_message_age_seconds", "vhost", "queue")
     bounds = facts.by("mq_rabbitmq_queue_age_error_bound_seconds", "vhost", "queue")
-    return [
-        Backlog(
-            facts.cluster, queue, f"vhost {vhost}", ages.get(key), bounds.get(key), amount + unacknowledged.get(key, 0)
-        )
-        for key, amount in ready.items()
-        for vhost, queue in [key]
-        if ages.get(key) or amount or unacknowledged.get(key)
-    ]
+    rows = []
+    for key in dict.fromkeys([*ready, *ages]):
+        vhost, queue = key
+        amount = ready[key] + unacknowledged.get(key, 0) if key in ready else None
+        rows.append(Backlog(facts.cluster, queue, f"vhost {vhost}", ages.get(key), bounds.get(key), amount))
+    for row, lag in facts.rows("mq_rabbitmq_stream_consumer_lag_offsets"):
+        place = f"stream {row['queue']}, vhost {row['vhost']}"
+        rows.append(Backlog(facts.cluster, row["consumer"], place, None, None, lag))
+    return [row for row in rows if row.age or row.amount]
 
 
 def longest(rows: list[Backlog]) -> list[Backlog]:

@@ -151,7 +151,11 @@ def troubled_rabbitmq() -> Facts:
         rabbitmq_queue_messages_ready=(QUEUE, {("/", "mail", *work): 5400, ("shop", "thumbnails", *work): 31}),
         rabbitmq_queue_messages_unacknowledged=(QUEUE, {("/", "mail", *work): 250, ("shop", "thumbnails", *work): 0}),
         rabbitmq_queue_oldest_message_age_seconds=(QUEUE, {("/", "mail", *work): 640.0}),
-        rabbitmq_connections=(("state",), {("running",): 12, ("blocked",): 3}),
+        rabbitmq_connections=(
+            ("node", "state"),
+            {("rabbit@rabbit-2", "running"): 12, ("rabbit@rabbit-2", "blocked"): 3},
+        ),
+        rabbitmq_stream_consumer_lag_offsets=(("vhost", "queue", "consumer"), {("/", "events", "archiver"): 40}),
     )
     return Facts("tasks", "rabbitmq", 15.0, snapshot, True, measured)
 
