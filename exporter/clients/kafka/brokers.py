@@ -70,7 +70,10 @@ class Brokers:
         return self._down.get(address)
 
     def version(self, broker: int, api_key: int, lowest: int, highest: int) -> int | None:
-        """The best version that both sides know; None when there is none, or when the broker can't be reached."""
+        """The best version that both sides know; None when there is none, or when the broker can't be reached.
+
+        To ask it of several brokers, `connect` to all of them first.
+        """
         self.connect([broker])
         address = self.address(broker)
         connection = self._open.get(address) if address else None
@@ -86,8 +89,9 @@ class Brokers:
         The bodies after the response header, in the order asked, or the failure of the broker, which is then left out
         for the rest of this poll.
         """
-        deadline = time.monotonic() + self._timeout
         self.connect(requests)
+        # only now: a broker that can't be connected to is out already, and must not cost the others their time
+        deadline = time.monotonic() + self._timeout
         again = self._exchange(requests, deadline)
         if again:
             # a connection that was closed while it stood idle says nothing about the broker

@@ -39,6 +39,7 @@ class DirectoryReader:
     def _ask(self, run: Recorder) -> None:
         requests: dict[int, list[Request]] = {}
         versions = {}
+        self._brokers.connect(self._brokers.known)
         for broker in self._brokers.known:
             version = self._brokers.version(broker, log_dirs.API_KEY, log_dirs.LOWEST, log_dirs.HIGHEST)
             if version is None:

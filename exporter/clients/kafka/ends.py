@@ -47,6 +47,7 @@ class EndReader:
         """Fill the table. For topics with remote storage also where the local log starts, if the broker can say."""
         requests: dict[int, list[Request]] = {}
         asked: dict[int, list[End]] = {}
+        self._brokers.connect(layout)
         for leader, topics in layout.items():
             version = self._brokers.version(leader, list_offsets.API_KEY, list_offsets.LOWEST, list_offsets.HIGHEST)
             if version is None:

@@ -64,6 +64,8 @@ class GroupReader:
         """Add the groups of these brokers to the table."""
         requests: dict[int, list[Request]] = {}
         versions = {}
+        brokers = list(brokers)
+        self._brokers.connect(brokers)
         for broker in brokers:
             version = self._brokers.version(broker, group_list.API_KEY, group_list.LOWEST, group_list.HIGHEST)
             if version is None:

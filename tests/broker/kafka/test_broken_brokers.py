@@ -1,0 +1,155 @@
+"""Brokers that hang, die or have lost a partition cost their own data and nobody else's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from drills.lab import Lab
+from exporter.clients.kafka.brokers import Brokers
+from exporter.clients.kafka.memory import Memory
+from exporter.clients.kafka.reader import KafkaReader
+from exporter.model.common import CollectorRun, Kind
+from exporter.model.kafka import KafkaSnapshot
+from tests.broker.kafka.lag_world import LagWorld, lags, problems, row_of, topic_of, wait
+from tests.mutations import fails_under, mutation
+
+Name = Callable[[str], str]
+TIMEOUT = 2.0
+VICTIM = 2
+
+
+@mutation
+def frozen_brokers_are_asked_again(patch: pytest.MonkeyPatch) -> None:
+    """Forget within the poll that a broker was late."""
+    plain = Brokers._fail
+
+    def and_forget(brokers: Brokers, address, failure) -> None:  # type: ignore[no-untyped-def]
+        plain(brokers, address, failure)
+        brokers._down.pop(address)
+
+    patch.setattr(Brokers, "_fail", and_forget)
+
+
+@mutation
+def silent_groups_count_as_gone(patch: pytest.MonkeyPatch) -> None:
+    """Take a group that nobody listed for deleted, whether its coordinator answered or not."""
+    patch.setattr(Memory, "withheld", lambda *_: [])
+
+
+@pytest.fixture
+def broken(breakable_lab: Lab) -> Iterator[LagWorld]:
+    """The cluster of a lab whose nodes the test may break."""
+    made = LagWorld(breakable_lab.kafka.bootstrap)
+    yield made
+    made.close()
+
+
+def spread(kafka: LagWorld, fresh_name: Name) -> tuple[str, list[str]]:
+    """A topic with one replica of one partition on each broker, and twelve groups, so that each coordinates some."""
+    topic = fresh_name("topic")
+    made = NewTopic(topic, replica_assignment=[[1], [2], [3]], config={"min.insync.replicas": "1"})
+    kafka.admin.create_topics([made])[topic].result(30)
+    kafka._topics.append(topic)
+    for partition in range(3):
+        kafka.produce(topic, 5, partition)
+    groups = [f"{fresh_name('group')}-{number}" for number in range(12)]
+    for group in groups:
+        kafka.commit(group, topic, {0: 1, 1: 1, 2: 1})
+    return topic, groups
+
+
+def run_of(snapshot: KafkaSnapshot, name: str) -> CollectorRun:
+    return next(run for run in snapshot.runs if run.name == name)
+
+
+def coordinated_by(reader: KafkaReader, broker: int) -> set[str]:
+    return {group for group, where in reader._parts.memory.coordinators.items() if where == broker}
+
+
+def test_a_frozen_broker_costs_one_timeout_and_only_its_own_data(
+    breakable_lab: Lab, broken: LagWorld, fresh_name: Name
+) -> None:
+    topic, groups = spread(broken, fresh_name)
+    reader = broken.reader(topic, *groups, timeout=TIMEOUT)
+    healthy = reader.poll()
+    assert {group.name for group in healthy.groups} == set(groups)
+    assert problems(healthy) == {}
+    victims = coordinated_by(reader, VICTIM)
+    assert 0 < len(victims) < 12
+    breakable_lab.node(f"kafka-{VICTIM}").pause()
+    try:
+        check_frozen(reader, topic, set(groups) - victims)
+        fails_under("frozen_brokers_are_asked_again", check_frozen, reader, topic, set(groups) - victims)
+        fails_under("silent_groups_count_as_gone", check_withheld, broken, reader)
+    finally:
+        breakable_lab.node(f"kafka-{VICTIM}").resume()
+    back = wait(reader.poll, lambda seen: not problems(seen) and len(seen.groups) == 12)
+    assert lags(row_of(back, groups[0], topic)) == {0: 4, 1: 4, 2: 4}
+
+
+def check_frozen(reader: KafkaReader, topic: str, others: set[str]) -> None:
+    """The poll takes about one timeout; all that does not need the frozen broker is there."""
+    started = time.monotonic()
+    snapshot = reader.poll()
+    took = time.monotonic() - started
+    assert took < TIMEOUT * 1.5 + 1, f"a poll of {took:.1f} s"
+    assert sorted(snapshot.endpoints.values()) == [False, True, True]
+    assert others <= {group.name for group in snapshot.groups}
+    highs = topic_of(snapshot, topic).high_watermarks
+    assert (highs[0], highs[2]) == (5, 5)
+    for group in others:
+        row = row_of(snapshot, group, topic)
+        assert (lags(row)[0], lags(row)[2]) == (4, 4)
+    assert not run_of(snapshot, "groups").success or highs[1] == 5
+
+
+def check_withheld(kafka: LagWorld, reader: KafkaReader) -> None:
+    """Groups of a coordinator that does not answer are counted, and their history is kept."""
+    before = len(reader._parts.memory.histories)
+    snapshot = reader.poll()
+    missing = 12 - len(snapshot.groups)
+    assert run_of(snapshot, "groups").skipped.get("unreachable_group", 0) == missing
+    assert len(reader._parts.memory.histories) == before
+
+
+def test_a_killed_broker_is_down_and_its_lonely_partition_unreadable(
+    breakable_lab: Lab, broken: LagWorld, fresh_name: Name
+) -> None:
+    topic, groups = spread(broken, fresh_name)
+    reader = broken.reader(topic, *groups, timeout=TIMEOUT)
+    assert reader.poll().brokers == {1: True, 2: True, 3: True}
+    breakable_lab.node(f"kafka-{VICTIM}").kill()
+
+    first = reader.poll()
+    kinds = {problem.kind for run in first.runs for problem in run.problems}
+    assert kinds <= {Kind.UNREACHABLE}
+    assert first.endpoints[f"127.0.0.1:{breakable_lab.ports.broker(VICTIM)}"] is False
+    # every group moves to another coordinator; until then those of the dead one are counted
+    assert len(first.groups) + run_of(first, "groups").skipped.get("unreachable_group", 0) == 12
+
+    fenced = wait(reader.poll, lambda seen: seen.brokers.get(VICTIM) is False and len(seen.groups) == 12)
+    assert fenced.brokers == {1: True, 2: False, 3: True}
+    seen = topic_of(fenced, topic)
+    assert (seen.leaders, seen.high_watermarks) == ((1, -1, 3), (5, None, 5))
+    assert seen.in_sync[1] == 1  # Kafka keeps the last in-sync replica on record
+    row = row_of(fenced, groups[0], topic)
+    assert (lags(row), dict(row.states)) == ({0: 4, 1: None, 2: 4}, {1: "unreadable"})
+    assert dict(row.counts) == {"ok": 2, "unreadable": 1}
+    assert any("no leader" in problem.detail for problem in run_of(fenced, "offsets").problems)
+
+    breakable_lab.node(f"kafka-{VICTIM}").start()
+    back = wait(reader.poll, lambda seen: not problems(seen) and seen.brokers == {1: True, 2: True, 3: True})
+    assert lags(row_of(back, groups[0], topic)) == {0: 4, 1: 4, 2: 4}
+
+
+def test_a_cluster_that_is_away_gives_a_snapshot_that_says_why() -> None:
+    reader = LagWorld("127.0.0.1:1").reader()
+    snapshot = reader.poll()
+    assert (snapshot.topics, snapshot.groups, dict(snapshot.brokers)) == ((), (), {})
+    assert dict(snapshot.endpoints) == {"127.0.0.1:1": False}
+    assert {run.name for run in snapshot.runs if not run.success} >= {"topics", "groups", "commits", "offsets"}
+    assert "127.0.0.1:1: connection refused" in snapshot.runs[0].problems[0].detail
