@@ -55,3 +55,27 @@ def forget_bound(patch: pytest.MonkeyPatch) -> None:
         return None if estimate is None else RecordTime(estimate.timestamp, STAMP)
 
     patch.setattr(Bracket, "time", time)
+
+
+@mutation
+def missing_as_zero(patch: pytest.MonkeyPatch) -> None:
+    """A number that RabbitMQ's management API leaves out is taken for 0."""
+    from exporter.model import rabbitmq_listing
+
+    patch.setattr(rabbitmq_listing, "whole", lambda value: value if isinstance(value, int) else 0)
+
+
+@mutation
+def labels_taken_as_escaped(patch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ's Prometheus pages are read by the rules of the format, which 3.10 does not keep."""
+    from exporter.model import rabbitmq_node_pages
+
+    patch.setattr(rabbitmq_node_pages, "as_it_is", rabbitmq_node_pages.escaped)
+
+
+@mutation
+def follow_only_arguments(patch: pytest.MonkeyPatch) -> None:
+    """Dead-letter exchanges set by policy are not seen."""
+    from exporter.model import rabbitmq_dead_letters
+
+    patch.setattr(rabbitmq_dead_letters, "_first", lambda arguments, policy, name: arguments.get(f"x-{name}"))

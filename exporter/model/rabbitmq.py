@@ -101,4 +101,3 @@ class RabbitSnapshot(ClusterSnapshot):
     stream_consumers: tuple[StreamConsumer, ...] = ()
     dead_lettered: Mapping[tuple[str, str, str], int] = field(default_factory=dict)  # (node, reason, strategy) -> count
     unroutable: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (node, outcome) -> count
-    expected_nodes: int | None = None

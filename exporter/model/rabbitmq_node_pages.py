@@ -121,12 +121,17 @@ def escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
+def as_it_is(value: str) -> str:
+    """A label value as 3.10 writes it."""
+    return value
+
+
 def spellings(queues: Iterable[QueueName]) -> dict[str, QueueName | None]:
     """Text between the braces -> the queue it means; None where it could mean two."""
     found: dict[str, QueueName | None] = {}
     for queue in queues:
-        plain = f'vhost="{queue.vhost}",queue="{queue.name}"'
-        for spelling in {plain, f'vhost="{escaped(queue.vhost)}",queue="{escaped(queue.name)}"'}:
+        for written in (as_it_is, escaped):
+            spelling = f'vhost="{written(queue.vhost)}",queue="{written(queue.name)}"'
             found[spelling] = queue if found.get(spelling, queue) == queue else None
     return found
 

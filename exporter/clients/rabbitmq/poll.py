@@ -21,7 +21,7 @@ from exporter.clients.rabbitmq.management import Management
 from exporter.clients.rabbitmq.node_endpoints import Collected, discover
 from exporter.clients.rabbitmq.questions import Layout, Overview, literal_vhosts
 from exporter.config.model import Filter
-from exporter.model.common import CollectorRun, Kind, Problem
+from exporter.model.common import CollectorRun, Expected, Kind, Problem
 from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, STREAM, Node, QueueName, RabbitSnapshot, StreamConsumer
 from exporter.model.rabbitmq_dead_letters import DeadLetters
 from exporter.model.rabbitmq_dead_letters import discover as discover_dead_letters
@@ -318,7 +318,7 @@ class Poll:
                 for node, page in word.pages.items()
                 for outcome, count in page.unroutable.items()
             },
-            expected_nodes=self.config.expected_nodes,
+            expected=Expected(nodes=self.config.expected_nodes),
         )
 
     def _members(self, nodes: Mapping[str, ListedNode] | None, word: NodeWord) -> tuple[Node, ...]:
