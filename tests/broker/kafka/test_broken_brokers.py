@@ -51,7 +51,7 @@ def broken(breakable_lab: Lab) -> Iterator[LagWorld]:
 def spread(kafka: LagWorld, fresh_name: Name) -> tuple[str, list[str]]:
     """A topic with one replica of one partition on each broker, and twelve groups, so that each coordinates some."""
     topic = fresh_name("topic")
-    made = NewTopic(topic, replica_assignment=[[1], [2], [3]], config={"min.insync.replicas": "1"})
+    made = NewTopic(topic, 3, replica_assignment=[[1], [2], [3]], config={"min.insync.replicas": "1"})
     kafka.admin.create_topics([made])[topic].result(30)
     kafka._topics.append(topic)
     for partition in range(3):
