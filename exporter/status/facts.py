@@ -37,9 +37,13 @@ class Facts:
 
     def by(self, family: str, *labels: str) -> dict[tuple[str, ...], float]:
         """The samples of a family by some of its labels; of several with the same ones, the largest."""
+        found, samples = self.families.get(family, (None, {}))
+        if found is None or found.labels == labels:
+            return dict(samples)  # the common case, with 100,000 samples
+        places = [found.labels.index(label) for label in labels]
         result: dict[tuple[str, ...], float] = {}
-        for row, value in self.rows(family):
-            key = tuple(row[label] for label in labels)
+        for values, value in samples.items():
+            key = tuple(values[place] for place in places)
             result[key] = max(value, result.get(key, value))
         return result
 

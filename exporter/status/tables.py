@@ -140,6 +140,8 @@ def _groups(facts: Facts) -> list[Backlog]:
     }
     per_partition = facts.by("mq_kafka_group_oldest_message_age_seconds", "group", "topic", "partition")
     for (group, topic, partition), age in per_partition.items():
+        if not age:  # most of 100,000
+            continue
         known, place = worst.get((group, topic), (None, ""))
         if known is None or age > known or not place:
             worst[group, topic] = (age, partition)
