@@ -5,9 +5,7 @@ Kept for as long as somebody asks: memory is bounded by the positions of the las
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from exporter.model.record_time import Wanted
+from exporter.model.record_time import CAUGHT_UP, Position, RecordTime, Wanted
 
 KEEP = 5  # polls that a position is kept without being asked for
 
@@ -15,19 +13,21 @@ KEEP = 5  # polls that a position is kept without being asked for
 class Entry:
     """One offset: nothing visible lies between it and `next`; `found` is the first visible record's offset, or -1."""
 
-    __slots__ = ("committed", "found", "next", "offset", "stamp", "used")
+    __slots__ = ("committed", "found", "next", "offset", "time", "topic_id", "used")
 
-    def __init__(self, offset: int) -> None:
+    def __init__(self, topic_id: bytes, offset: int) -> None:
+        self.topic_id = topic_id
         self.offset = offset
         self.next = offset
         self.found = -1
-        self.stamp = -1  # ms; -1: the record has no timestamp
+        self.time: RecordTime | None = None  # of the record found; None: it has no timestamp
         self.committed = False  # found among committed records, which is for good
         self.used = 0  # poll
 
     def find(self, offset: int, stamp: int, committed: bool) -> None:
-        """Take the first visible record."""
-        self.next, self.found, self.stamp, self.committed = offset, offset, stamp, committed
+        """Take the first visible record, stamped so many ms after the epoch; -1: not stamped."""
+        self.next, self.found, self.committed = offset, offset, committed
+        self.time = RecordTime(stamp / 1000) if stamp >= 0 else None
 
     def refresh(self, wanted: Wanted) -> None:
         """Drop what the partition's offsets of this poll contradict."""
@@ -37,51 +37,41 @@ class Entry:
             self.found = -1  # retention removed it, or its transaction ended since
         self.next = max(self.next, wanted.log_start)
 
-
-@dataclass(slots=True)
-class CachedPartition:
-    """The positions of one partition of one topic id, and the poll in which records of it were last read."""
-
-    topic_id: bytes
-    entries: dict[int, Entry] = field(default_factory=dict)
-    read_in: int = 0
+    def known(self, end: int) -> RecordTime | None:
+        """What is known of a log that ended at `end` when the poll read it."""
+        if self.next >= end:
+            return CAUGHT_UP
+        return self.time if self.found >= 0 else None
 
 
 class RecordCache:
-    """Entries by topic, partition and offset; a partition of another topic id starts afresh."""
+    """Entries by topic, partition and offset, and the poll in which records of a partition were last read."""
 
     def __init__(self) -> None:
-        self._partitions: dict[tuple[str, int], CachedPartition] = {}
+        self.entries: dict[Position, Entry] = {}
+        self.read_in: dict[tuple[str, int], int] = {}
         self.poll = 0
 
     def begin(self) -> None:
         """A new poll; every few polls what nobody asks for any more is dropped."""
         self.poll += 1
         if self.poll % KEEP == 0:
-            self._sweep()
+            oldest = self.poll - KEEP
+            self.entries = {position: entry for position, entry in self.entries.items() if entry.used > oldest}
+            asked = {(topic, partition) for topic, partition, _ in self.entries}
+            self.read_in = {key: poll for key, poll in self.read_in.items() if key in asked}
 
-    def partition(self, wanted: Wanted) -> CachedPartition:
-        """The partition of this topic id."""
-        key = (wanted.topic, wanted.partition)
-        cached = self._partitions.get(key)
-        if cached is None or cached.topic_id != wanted.topic_id:
-            cached = self._partitions[key] = CachedPartition(wanted.topic_id)
-        return cached
-
-    def entry(self, cached: CachedPartition, offset: int) -> Entry:
-        """The entry of an offset, marked as asked for in this poll."""
-        entry = cached.entries.get(offset)
-        if entry is None:
-            entry = cached.entries[offset] = Entry(offset)
+    def entry(self, wanted: Wanted) -> Entry:
+        """The entry of a position, as far as this poll's offsets let it stand; another topic id starts afresh."""
+        position = (wanted.topic, wanted.partition, wanted.offset)
+        entry = self.entries.get(position)
+        if entry is None or not same_topic(entry, wanted):
+            entry = self.entries[position] = Entry(wanted.topic_id, wanted.offset)
         entry.used = self.poll
+        entry.refresh(wanted)
         return entry
 
-    def __len__(self) -> int:
-        return sum(len(cached.entries) for cached in self._partitions.values())
 
-    def _sweep(self) -> None:
-        oldest = self.poll - KEEP
-        for key, cached in list(self._partitions.items()):
-            cached.entries = {offset: entry for offset, entry in cached.entries.items() if entry.used > oldest}
-            if not cached.entries:
-                del self._partitions[key]
+def same_topic(entry: Entry, wanted: Wanted) -> bool:
+    """Whether the entry is of the topic that has this name now."""
+    return entry.topic_id == wanted.topic_id

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from exporter.clients.kafka import codes, fetch
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.record_batch import scan
-from exporter.clients.kafka.record_cache import CachedPartition, Entry
+from exporter.clients.kafka.record_cache import Entry, RecordCache
 from exporter.clients.kafka.record_compression import RecordError
 from exporter.clients.kafka.wire import NO_TOPIC_ID, MalformedError
 from exporter.model.common import Kind, Problem
@@ -29,13 +29,13 @@ ROUND_BYTES = 8 * 1024 * 1024  # of one broker
 
 
 class Unread:
-    """One partition with positions whose record is not known yet."""
+    """One partition with positions whose record is not known yet. `read_in`: the poll in which it was last read."""
 
-    __slots__ = ("alone", "cached", "entries", "last_stable", "limit", "wanted")
+    __slots__ = ("alone", "entries", "last_stable", "limit", "read_in", "wanted")
 
-    def __init__(self, wanted: Wanted, cached: CachedPartition, limit: int) -> None:
+    def __init__(self, wanted: Wanted, read_in: int, limit: int) -> None:
         self.wanted = wanted
-        self.cached = cached
+        self.read_in = read_in
         self.entries: list[Entry] = []
         self.last_stable = wanted.last_stable
         self.limit = limit
@@ -49,7 +49,8 @@ class Unread:
     @property
     def offset(self) -> int:
         """Where to read on."""
-        return min(entry.next for entry in self.entries)
+        entries = self.entries
+        return entries[0].next if len(entries) == 1 else min(entry.next for entry in entries)
 
     def isolation(self) -> int:
         """Committed below the last stable offset, at and above it uncommitted."""
@@ -109,9 +110,9 @@ class Asked(NamedTuple):
 class RecordReading:
     """One pass over unread positions, until all are read, failed, or the deadline (monotonic) has passed."""
 
-    def __init__(self, brokers: Brokers, poll: int) -> None:
+    def __init__(self, brokers: Brokers, cache: RecordCache) -> None:
         self._brokers = brokers
-        self._poll = poll
+        self._cache = cache
         self.failed: Counter[tuple[str, int]] = Counter()  # topic, error code -> partitions
         self.problems: list[Problem] = []
         self.batch_bytes: dict[str, int] = {}  # topic -> the largest batch seen
@@ -119,7 +120,7 @@ class RecordReading:
     def run(self, unread: Iterable[Unread], deadline: float) -> None:
         """Read, longest unread partitions first. Entries are filled in place."""
         queues: dict[int, list[Unread]] = {}
-        for item in sorted(unread, key=lambda u: (u.cached.read_in, u.wanted.topic, u.wanted.partition)):
+        for item in sorted(unread, key=lambda item: (item.read_in, *by_topic(item))):
             queues.setdefault(item.wanted.leader, []).append(item)
         while queues and time.monotonic() < deadline:
             queues = self._round(queues)
@@ -201,7 +202,7 @@ class RecordReading:
         except RecordError as error:
             self.problems.append(Problem(Kind.PROTOCOL, f"partition {topic}/{item.wanted.partition}", str(error)))
             return False
-        item.cached.read_in = self._poll
+        self._cache.read_in[by_topic(item)] = self._cache.poll
         return item.is_open()
 
     def _broker_failed(self, leader: int, failure: Failure) -> None:

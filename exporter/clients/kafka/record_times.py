@@ -13,7 +13,7 @@ from typing import Any
 
 from exporter.clients.kafka import codes
 from exporter.clients.kafka.brokers import Brokers
-from exporter.clients.kafka.record_cache import CachedPartition, Entry, RecordCache
+from exporter.clients.kafka.record_cache import Entry, RecordCache
 from exporter.clients.kafka.record_probe import sharpen
 from exporter.clients.kafka.record_reading import RecordReading, Unread, first_limit
 from exporter.clients.kafka.wire import printable
@@ -74,7 +74,7 @@ class RecordTimes:
         budget = self._budget if budget is None else budget
         times, unread, unknown = self._look_up(wanted)
         if unread:
-            reading = RecordReading(brokers, self._cache.poll)
+            reading = RecordReading(brokers, self._cache)
             reading.run([item for item, _ in unread.values()], started + READING_SHARE * budget)
             self._report(reading)
             for _, positions in unread.values():
@@ -92,44 +92,55 @@ class RecordTimes:
         self._history.restore(state)
 
     def _look_up(self, wanted: Collection[Wanted]) -> tuple[dict[Position, RecordTime], _Unread, list[_Sought]]:
-        """(what is known already, what to read, what can only be estimated)."""
+        """(what is known already, what to read, what can only be estimated). The first lines are the hot ones."""
         times: dict[Position, RecordTime] = {}
         unread: _Unread = {}
         unknown: list[_Sought] = []
-        for position in wanted:
-            topic, _, partition, offset, _, end, *_ = position
+        entries, poll = self._cache.entries, self._cache.poll
+        for sought in wanted:
+            topic, topic_id, partition, offset, log_start, end, stable, *_ = sought
+            position = (topic, partition, offset)
+            entry = entries.get(position)
+            if (
+                entry is not None
+                and entry.committed
+                and log_start <= entry.found < stable
+                and entry.topic_id == topic_id
+            ) and entry.time is not None:
+                entry.used = poll
+                times[position] = entry.time
+                continue
             if offset >= end:
                 if offset == end:
-                    times[topic, partition, offset] = CAUGHT_UP
+                    times[position] = CAUGHT_UP
                 continue
-            cached = self._cache.partition(position)
-            entry = self._cache.entry(cached, offset)
-            entry.refresh(position)
-            known = known_time(entry, end)
+            entry = self._cache.entry(sought)
+            known = entry.known(end)
             if known is not None:
-                times[topic, partition, offset] = known
-            elif self._may_read(position, entry):
-                self._add_unread(unread, position, cached, entry)
+                times[position] = known
+            elif self._may_read(sought, entry):
+                self._add_unread(unread, sought, entry)
             else:
-                unknown.append((position, entry))
+                unknown.append((sought, entry))
         return times, unread, unknown
 
     def _may_read(self, position: Wanted, entry: Entry) -> bool:
         readable = self._exact and position.readable and position.leader >= 0 and position.topic not in self._denied
         return readable and entry.found < 0  # what was found and is yet unknown has no timestamp
 
-    def _add_unread(self, unread: _Unread, position: Wanted, cached: CachedPartition, entry: Entry) -> None:
-        item = unread.get((position.topic, position.partition))
-        if item is None:
+    def _add_unread(self, unread: _Unread, position: Wanted, entry: Entry) -> None:
+        key = (position.topic, position.partition)
+        if key not in unread:
             limit = first_limit(self._batch_bytes.get(position.topic, 0))
-            item = unread[position.topic, position.partition] = (Unread(position, cached, limit), [])
-        item[0].entries.append(entry)
-        item[1].append((position, entry))
+            unread[key] = (Unread(position, self._cache.read_in.get(key, 0), limit), [])
+        item, sought = unread[key]
+        item.entries.append(entry)
+        sought.append((position, entry))
 
     def _settle(self, sought: list[_Sought], times: dict[Position, RecordTime], unknown: list[_Sought]) -> None:
         """Sort what was to be read into what is known now and what isn't."""
         for position, entry in sought:
-            known = known_time(entry, position.high_watermark)
+            known = entry.known(position.high_watermark)
             if known is None:
                 unknown.append((position, entry))
             else:
@@ -176,10 +187,3 @@ class RecordTimes:
 
 _Sought = tuple[Wanted, Entry]
 _Unread = dict[tuple[str, int], tuple[Unread, list[_Sought]]]
-
-
-def known_time(entry: Entry, end: int) -> RecordTime | None:
-    """What the cache tells about a position in a log that ended at `end` when the poll read it."""
-    if entry.next >= end:
-        return CAUGHT_UP
-    return RecordTime(entry.stamp / 1000) if entry.found >= 0 and entry.stamp >= 0 else None

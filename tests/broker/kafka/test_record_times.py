@@ -9,9 +9,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from exporter.clients.kafka import record_cache, record_reading
-from exporter.clients.kafka.record_cache import CachedPartition, RecordCache
 from exporter.clients.kafka.record_times import RecordTimes
-from exporter.model.record_time import CAUGHT_UP, RecordTime, Wanted
+from exporter.model.record_time import CAUGHT_UP, Position, RecordTime, Wanted
 from tests.broker.kafka.record_world import RecordWorld
 from tests.mutations import fails_under, mutation
 
@@ -220,12 +219,12 @@ def test_below_the_log_start_the_age_is_that_of_the_first_record_still_there(wor
 
 @mutation
 def topics_are_told_by_name(patch: pytest.MonkeyPatch) -> None:
-    real = RecordCache.partition
+    real = RecordTimes.find
 
-    def partition(cache: RecordCache, wanted: Wanted) -> CachedPartition:
-        return real(cache, wanted._replace(topic_id=bytes(16)))
+    def find(times: RecordTimes, wanted: list[Wanted], *more: object) -> dict[Position, RecordTime]:
+        return real(times, [position._replace(topic_id=bytes(16)) for position in wanted], *more)
 
-    patch.setattr(RecordCache, "partition", partition)
+    patch.setattr(RecordTimes, "find", find)
 
 
 def check_a_new_topic_starts_afresh(world: RecordWorld, topic: str) -> None:

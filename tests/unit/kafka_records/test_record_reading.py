@@ -218,7 +218,7 @@ def read_in_order_of_name(patch: pytest.MonkeyPatch) -> None:
 
     def run(reading: record_reading.RecordReading, unread: list[record_reading.Unread], deadline: float) -> None:
         for item in unread:
-            item.cached.read_in = 0
+            item.read_in = 0
         real(reading, unread, deadline)
 
     patch.setattr(record_reading.RecordReading, "run", run)
@@ -277,7 +277,7 @@ def test_positions_that_nobody_asks_for_any_more_are_forgotten() -> None:
     sizes = []
     for poll in range(60):
         find(brokers, brokers.wanted((0, poll), (0, poll + 1)), times)
-        sizes.append(len(times._cache))
+        sizes.append(len(times._cache.entries))
     assert max(sizes) <= 14
 
 
