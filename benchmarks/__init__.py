@@ -1,0 +1,1 @@
+"""Measurements against what people use today, on the same brokers in the same run."""
