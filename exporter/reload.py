@@ -51,6 +51,10 @@ class Reloader:
                 for line in str(error).splitlines():
                     log.error("configuration not reloaded, the one before stays in force: %s", line)
                 return Outcome(False, f"not reloaded, the configuration before stays in force:\n{error}")
+            except Exception:  # a fault of ours: the configuration before stays in force, and so does the process
+                self.poller.reload_failed()
+                log.exception("configuration not reloaded; this is a fault of the exporter")
+                return Outcome(False, "not reloaded because of a fault of the exporter; its log says more")
             return self._told(before, after)
 
     def _told(self, before: Config, after: Config) -> Outcome:

@@ -8,12 +8,14 @@ from http import HTTPStatus
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from pydantic import SecretStr
 
 from exporter.config.mistakes import ConfigError, Mistake
-from exporter.config.model import Config
+from exporter.config.model import Config, Kafka, RabbitMQ, Secret
 from exporter.http_response import Request, Response
 from exporter.http_site import ENDPOINTS, Site
-from tests.unit.server.served import TIMEOUT, poller_of, site_of, snapshot
+from exporter.poll import Poller
+from tests.unit.server.served import TIMEOUT, FakeReader, poller_of, site_of, snapshot
 
 
 def body(response: Response) -> str:
@@ -60,6 +62,33 @@ def test_the_snapshot_holds_samples_and_problems() -> None:
         "problems"
     ]
     assert (True, "kafka", True) == (found["ready"], cluster["system"], cluster["fresh"])
+
+
+def test_any_name_can_stand_in_the_snapshot() -> None:
+    name = 'q"\\\n%s{}\u2028\udcff</script>'
+    poller = poller_of({"a": lambda: snapshot("a", label=name)})
+    poller.poll_once()
+    (cluster,) = json.loads(body(site_of(poller)(Request("GET", "/api/v1/snapshot"))))["clusters"]
+    assert {name + "0"} == {
+        sample["labels"]["dlq"]
+        for family in cluster["families"]
+        for sample in family["samples"]
+        if "dlq" in sample["labels"]
+    }
+
+
+def test_no_answer_holds_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    rabbit = RabbitMQ(urls=("http://h:1",), username="u", url_password=SecretStr("hunter2"))
+    kafka = Kafka(bootstrap_servers=("h:1",), secrets={"sasl_password": Secret(env="MQ_TEST_SECRET")})
+    monkeypatch.setenv("MQ_TEST_SECRET", "hunter2")
+    poller = Poller(
+        Config(kafka=(kafka,), rabbitmq=(rabbit,)), lambda section: FakeReader(lambda: snapshot(section.cluster))
+    )
+    poller.poll_once()
+    site = site_of(poller)
+    answers = [body(site(Request("GET", path))) for path in ENDPOINTS]
+    assert len(ENDPOINTS) == len(answers)
+    assert not [answer for answer in answers if "hunter2" in answer]
 
 
 def test_the_snapshot_follows_the_polls_and_is_made_once_for_each() -> None:
