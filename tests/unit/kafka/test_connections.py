@@ -1,0 +1,396 @@
+"""Connections that fail say why and what to do; those that work are used again. All on loopback."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from exporter.clients.kafka.address import Address
+from exporter.clients.kafka.brokers import Brokers, Failure, Request
+from exporter.clients.kafka.properties import Client
+from exporter.clients.kafka.wire import INT16, INT32, Cursor, compact, plain, plain_array
+from exporter.config.model import Secret
+from exporter.model.common import Kind
+from tests.unit.kafka.fake_broker import broker, certificates, exactly, listener, server_context
+
+METADATA = Request(3, 12, b"\0\0\1\0")
+ECHO = b"an answer"
+TOO_LARGE = (
+    "HERE: an answer of 2147483647 bytes is not Kafka's; allowed are 268435456 "
+    "(client property receive_message_max_bytes)"
+)
+CLOSED_AT_ONCE = (
+    "HERE: the broker closed the connection at the first request: does this port expect TLS? See security_protocol"
+)
+REFUSED_LOGIN = (
+    "HERE: PLAIN login refused: Authentication failed: Invalid username or password: "
+    "check the user and the secret that holds the password"
+)
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    return certificates(tmp_path_factory.mktemp("pem"))
+
+
+def brokers(address: str, timeout: float = 2.0, secrets: dict[str, Secret] | None = None, **client: str) -> Brokers:
+    made = Brokers([address], Client.of(client, secrets or {}), timeout)
+    made.begin()
+    return made
+
+
+def asked(address: str, timeout: float = 2.0, secrets: dict[str, Secret] | None = None, **client: str) -> object:
+    """The answer to one request, or its failure as (kind, detail)."""
+    made = brokers(address, timeout, secrets, **client)
+    try:
+        answer = made.ask({-1: [METADATA]})[-1]
+    finally:
+        made.close()
+    return (answer.kind, answer.detail.replace(address, "HERE")) if isinstance(answer, Failure) else answer[0]
+
+
+def echo(key: int, version: int, body: bytes) -> bytes:
+    return ECHO
+
+
+def test_an_answer_comes_back_without_its_header() -> None:
+    with listener(broker(echo)) as port:
+        assert asked(f"127.0.0.1:{port}") == ECHO
+
+
+def test_a_port_where_nobody_listens_is_refused() -> None:
+    with listener(broker(echo)) as port:
+        pass
+    assert asked(f"127.0.0.1:{port}") == (
+        Kind.UNREACHABLE,
+        "HERE: connection refused: no broker listens on this port",
+    )
+
+
+def test_a_name_that_does_not_exist_says_so() -> None:
+    kind, detail = asked("no-such-host.invalid:9092", 5.0)  # type: ignore[misc]
+    assert kind is Kind.UNREACHABLE
+    assert detail.startswith("HERE: the name can't be resolved (")
+
+
+def test_a_listener_that_never_answers_is_late() -> None:
+    with listener(lambda sock: sock.recv(1) and threading.Event().wait(9)) as port:  # type: ignore[func-returns-value]
+        assert asked(f"127.0.0.1:{port}", 0.3) == (
+            Kind.TIMEOUT,
+            "HERE: no answer within 0.3 s: the broker may be frozen, overloaded or cut off",
+        )
+
+
+@pytest.mark.parametrize(
+    ("greeting", "expected"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", (Kind.PROTOCOL, "HERE speaks HTTP: that is not Kafka's port")),
+        (b"AMQP\0\0\x09\x01", (Kind.PROTOCOL, "HERE speaks AMQP: that is RabbitMQ's port, not Kafka's")),
+        (b"\x15\x03\x03\0\2\2\x50", (Kind.TLS, "HERE speaks TLS: set security_protocol to SSL or SASL_SSL")),
+        (
+            b"\x7f\xff\xff\xffxxxx",
+            (
+                Kind.PROTOCOL,
+                TOO_LARGE,
+            ),
+        ),
+        (
+            b"",
+            (
+                Kind.UNREACHABLE,
+                CLOSED_AT_ONCE,
+            ),
+        ),
+    ],
+)
+def test_a_port_that_is_not_kafkas_is_recognised(greeting: bytes, expected: tuple[Kind, str]) -> None:
+    def serve(sock: socket.socket) -> None:
+        with sock:
+            exactly(sock, 14)
+            sock.sendall(greeting)
+            sock.shutdown(socket.SHUT_WR)
+            while sock.recv(4096):
+                pass
+
+    with listener(serve) as port:
+        assert asked(f"127.0.0.1:{port}") == expected
+
+
+def test_an_answer_with_another_correlation_is_refused() -> None:
+    def serve(sock: socket.socket) -> None:
+        with sock:
+            exactly(sock, 14)
+            sock.sendall(INT32.pack(8) + INT32.pack(77) + b"abcd")
+
+    with listener(serve) as port:
+        kind, detail = asked(f"127.0.0.1:{port}")  # type: ignore[misc]
+    assert kind is Kind.PROTOCOL
+    assert "another request" in detail
+
+
+def test_tls_works_with_the_right_ca(pem: tuple[Path, Path, Path]) -> None:
+    ca, cert, key = pem
+    with listener(broker(echo), server_context(cert, key)) as port:
+        assert asked(f"localhost:{port}", security_protocol="SSL", ssl_cafile=str(ca)) == ECHO
+
+
+@pytest.mark.parametrize(
+    ("certificate", "host", "client", "expected"),
+    [
+        ("cert.pem", "localhost", {}, "the broker's certificate is not trusted"),
+        ("cert.pem", "127.0.0.1", {"ssl_cafile": "ca.pem"}, "IP address mismatch"),
+        ("expired.pem", "localhost", {"ssl_cafile": "ca.pem"}, "the broker's certificate has expired: renew it"),
+        ("cert.pem", "localhost", {"ssl_cafile": "missing.pem"}, "ssl_cafile"),
+        ("cert.pem", "localhost", {"ssl_cafile": "ca.pem", "ssl_certfile": "ca.pem"}, "ssl_certfile"),
+    ],
+)
+def test_tls_that_fails_says_what_is_wrong(
+    pem: tuple[Path, Path, Path], certificate: str, host: str, client: dict[str, str], expected: str
+) -> None:
+    folder = pem[0].parent
+    given = {name: str(folder / value) for name, value in client.items()}
+    with listener(broker(echo), server_context(folder / certificate, pem[2])) as port:
+        kind, detail = asked(f"{host}:{port}", security_protocol="SSL", **given)  # type: ignore[misc]
+    assert kind is Kind.TLS
+    assert expected in detail
+
+
+def test_a_name_that_does_not_match_can_be_allowed(pem: tuple[Path, Path, Path]) -> None:
+    ca, cert, key = pem
+    with listener(broker(echo), server_context(cert, key)) as port:
+        given = {"security.protocol": "SSL", "ssl.ca.location": str(ca), "ssl.check.hostname": "false"}
+        assert asked(f"127.0.0.1:{port}", **given) == ECHO
+
+
+def test_tls_to_a_plaintext_port_says_so(pem: tuple[Path, Path, Path]) -> None:
+    def close_at_once(sock: socket.socket) -> None:
+        with sock:
+            exactly(sock, 4)
+
+    with listener(close_at_once) as port:
+        kind, detail = asked(f"localhost:{port}", security_protocol="SSL", ssl_cafile=str(pem[0]))  # type: ignore[misc]
+    assert kind is Kind.TLS
+    assert "is it a plaintext port?" in detail
+
+
+def sasl_answers(mechanisms: list[str], user: str, password: str):  # type: ignore[no-untyped-def]
+    """A broker that lets this user in by PLAIN."""
+
+    def answer(key: int, version: int, body: bytes) -> bytes | None:
+        if key == 17:
+            wanted = Cursor(body, flexible=False).text()
+            code = 0 if wanted in mechanisms else 33
+            return INT16.pack(code) + plain_array(map(plain, mechanisms))
+        if key == 36:
+            token = Cursor(body).nullable_bytes()
+            good = token == f"{user}\0{user}\0{password}".encode()
+            message = None if good else "Authentication failed: Invalid username or password"
+            return INT16.pack(0 if good else 58) + compact(message) + b"\1" + (0).to_bytes(8, "big") + b"\0"
+        return ECHO
+
+    return answer
+
+
+PLAIN = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_plain_username": "u"}
+
+
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.write_text("hunter2\n")
+    return path
+
+
+def test_the_password_comes_from_its_file_at_each_login(password_file: Path) -> None:
+    secrets = {"sasl.password": Secret(file=password_file)}
+    with listener(broker(sasl_answers(["PLAIN"], "u", "hunter2"))) as port:
+        assert asked(f"127.0.0.1:{port}", secrets=secrets, **PLAIN) == ECHO
+        made = brokers(f"127.0.0.1:{port}", 2.0, secrets, **PLAIN)
+        password_file.write_text("stale0")
+        failed = made.ask({-1: [METADATA]})[-1]
+        assert isinstance(failed, Failure)
+        assert (failed.kind, "hunter2" in failed.detail, "stale0" in failed.detail) == (
+            Kind.AUTHENTICATION,
+            False,
+            False,
+        )
+        password_file.write_text("hunter2")
+        made.begin()
+        assert made.ask({-1: [METADATA]})[-1] == [ECHO]
+        made.close()
+
+
+def test_a_wrong_password_is_told_in_the_brokers_words_without_the_password() -> None:
+    with listener(broker(sasl_answers(["PLAIN"], "u", "right"))) as port:
+        assert asked(f"127.0.0.1:{port}", **PLAIN, sasl_plain_password="wr0ng") == (
+            Kind.AUTHENTICATION,
+            REFUSED_LOGIN,
+        )
+
+
+def test_a_mechanism_that_is_not_offered_is_named_with_those_that_are() -> None:
+    with listener(broker(sasl_answers(["SCRAM-SHA-512", "GSSAPI"], "u", "p"))) as port:
+        assert asked(f"127.0.0.1:{port}", **PLAIN, sasl_plain_password="p") == (
+            Kind.AUTHENTICATION,
+            "HERE: the broker does not offer SASL mechanism PLAIN, only GSSAPI, SCRAM-SHA-512",
+        )
+
+
+def test_a_listener_without_sasl_says_so() -> None:
+    def answer(key: int, version: int, body: bytes) -> bytes:
+        return INT16.pack(34) + INT32.pack(0)
+
+    with listener(broker(answer)) as port:
+        kind, detail = asked(f"127.0.0.1:{port}", **PLAIN, sasl_plain_password="p")  # type: ignore[misc]
+    assert (kind, "this listener takes no SASL login" in detail) == (Kind.AUTHENTICATION, True)
+
+
+def test_a_secret_that_cannot_be_read_names_its_file_or_variable(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    file = asked("127.0.0.1:1", secrets={"sasl_plain_password": Secret(file=missing)}, **PLAIN)
+    assert file == (
+        Kind.AUTHENTICATION,
+        f"the secret sasl_plain_password can't be read from file {missing}: No such file or directory",
+    )
+    variable = asked("127.0.0.1:1", secrets={"sasl_plain_password": Secret(env="NO_SUCH_VARIABLE")}, **PLAIN)
+    assert variable == (
+        Kind.AUTHENTICATION,
+        "the secret sasl_plain_password can't be read from environment variable NO_SUCH_VARIABLE: not set",
+    )
+
+
+def scram_server(user: str, password: str):  # type: ignore[no-untyped-def]
+    """The server's half of SCRAM-SHA-256 (RFC 5802), written on its own."""
+    seen: dict[str, str] = {}
+
+    def step(token: str) -> str:
+        if "first" not in seen:
+            seen["first"] = token[3:]
+            nonce = dict(pair.split("=", 1) for pair in seen["first"].split(","))["r"] + "server"
+            seen["reply"] = f"r={nonce},s={base64.b64encode(b'salt').decode()},i=4096"
+            return seen["reply"]
+        bare, _, proof = token.rpartition(",p=")
+        message = f"{seen['first']},{seen['reply']},{bare}".encode()
+        salted = hashlib.pbkdf2_hmac("sha256", password.encode(), b"salt", 4096)
+        client_key = hmac.new(salted, b"Client Key", "sha256").digest()
+        signature = hmac.new(hashlib.sha256(client_key).digest(), message, "sha256").digest()
+        assert base64.b64decode(proof) == bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        server_key = hmac.new(salted, b"Server Key", "sha256").digest()
+        return "v=" + base64.b64encode(hmac.new(server_key, message, "sha256").digest()).decode()
+
+    def answer(key: int, version: int, body: bytes) -> bytes:
+        if key == 17:
+            return INT16.pack(0) + plain_array([plain("SCRAM-SHA-256")])
+        if key == 36:
+            reply = step((Cursor(body).nullable_bytes() or b"").decode()).encode()
+            return INT16.pack(0) + b"\0" + bytes([len(reply) + 1]) + reply + (1000).to_bytes(8, "big") + b"\0"
+        return ECHO
+
+    return answer
+
+
+SCRAM = {**PLAIN, "sasl_mechanism": "SCRAM-SHA-256", "sasl_plain_password": "secret"}
+
+
+def test_scram_logs_in_and_a_session_that_nears_its_end_is_renewed() -> None:
+    logins = []
+
+    def serve(sock: socket.socket) -> None:
+        logins.append(1)
+        broker(scram_server("u", "secret"))(sock)
+
+    with listener(serve) as port:
+        made = brokers(f"127.0.0.1:{port}", 2.0, **SCRAM)
+        assert made.ask({-1: [METADATA]})[-1] == [ECHO]
+        assert made.ask({-1: [METADATA]})[-1] == [ECHO]
+        assert len(logins) == 1
+        deadline = time.monotonic() + 5
+        while len(logins) < 2 and time.monotonic() < deadline:
+            assert made.ask({-1: [METADATA]})[-1] == [ECHO]  # the broker gave the session one second
+        assert len(logins) == 2
+        made.close()
+
+
+def test_a_connection_closed_while_idle_is_opened_again_without_a_failure() -> None:
+    sockets: list[socket.socket] = []
+
+    def serve(sock: socket.socket) -> None:
+        sockets.append(sock)
+        broker(echo)(sock)
+
+    with listener(serve) as port:
+        made = brokers(f"127.0.0.1:{port}")
+        assert made.ask({-1: [METADATA]})[-1] == [ECHO]
+        sockets[0].shutdown(socket.SHUT_RDWR)
+        assert made.ask({-1: [METADATA, METADATA]})[-1] == [ECHO, ECHO]
+        assert len(sockets) == 2
+        made.close()
+
+
+def test_brokers_that_hang_cost_one_timeout_together_and_the_others_nothing() -> None:
+    def hang_after_versions(key: int, version: int, body: bytes) -> bytes | None:
+        threading.Event().wait(5)
+        return None
+
+    with (
+        listener(broker(hang_after_versions)) as one,
+        listener(broker(hang_after_versions)) as two,
+        listener(broker(echo)) as good,
+    ):
+        made = brokers(f"127.0.0.1:{good}", 0.5)
+        made.learn({number: Address("127.0.0.1", port) for number, port in ((1, one), (2, two), (3, good))})
+        started = time.monotonic()
+        answers = made.ask({number: [METADATA] for number in (1, 2, 3)})
+        assert time.monotonic() - started < 1.5
+        assert answers[3] == [ECHO]
+        kinds = [answer.kind for number in (1, 2) if isinstance(answer := answers[number], Failure)]
+        assert kinds == [Kind.TIMEOUT, Kind.TIMEOUT]
+        started = time.monotonic()
+        again = made.ask({number: [METADATA] for number in (1, 2, 3)})
+        assert time.monotonic() - started < 0.4
+        assert again[3] == [ECHO]
+        assert made.endpoints() == {f"127.0.0.1:{one}": False, f"127.0.0.1:{two}": False, f"127.0.0.1:{good}": True}
+        made.close()
+
+
+def test_large_requests_and_answers_move_at_the_same_time() -> None:
+    big = os.urandom(3_000_000)
+
+    def answer(key: int, version: int, body: bytes) -> bytes:
+        return body
+
+    with listener(broker(answer)) as port:
+        made = brokers(f"127.0.0.1:{port}", 20.0)
+        assert made.ask({-1: [Request(3, 12, big), Request(3, 12, big)]})[-1] == [big, big]
+        made.close()
+
+
+def test_a_broker_that_metadata_does_not_name_is_a_failure_and_no_exception() -> None:
+    made = brokers("127.0.0.1:1")
+    failed = made.ask({7: [METADATA]})[7]
+    assert isinstance(failed, Failure)
+    assert failed.detail == "broker 7 is not in the metadata: is it down or fenced?"
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("h:1", "h", 1),
+        ("h", "h", 9092),
+        ("[::1]:2", "::1", 2),
+        ("[::1]", "::1", 9092),
+        ("PLAINTEXT://h:3", "h", 3),
+        (" h:4 ", "h", 4),
+    ],
+)
+def test_addresses_are_read_as_people_write_them(text: str, host: str, port: int) -> None:
+    assert Address.parse(text) == Address(host, port)
+    assert Address.parse(str(Address(host, port))) == Address(host, port)
