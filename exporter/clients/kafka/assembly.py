@@ -170,6 +170,7 @@ def wanted_of(
             high if stable is None else stable,
             leaders[partition],
             readable,
+            remote,
         )
 
 
