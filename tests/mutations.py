@@ -78,4 +78,51 @@ def follow_only_arguments(patch: pytest.MonkeyPatch) -> None:
     """Dead-letter exchanges set by policy are not seen."""
     from exporter.model import rabbitmq_dead_letters
 
-    patch.setattr(rabbitmq_dead_letters, "_first", lambda arguments, policy, name: arguments.get(f"x-{name}"))
+    patch.setattr(rabbitmq_dead_letters, "_first", lambda arguments, _policy, name: arguments.get(f"x-{name}"))
+
+
+@mutation
+def statistics_of_one_moment(patch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ's depths and counters are compared as if they were all of the same instant."""
+    from exporter.model import rabbitmq_age
+
+    patch.setattr(rabbitmq_age, "SKEW", 0.0)
+
+
+@mutation
+def counters_as_they_are(patch: pytest.MonkeyPatch) -> None:
+    """A counter of RabbitMQ that falls with a node's statistics falls on the page, too."""
+    from exporter.model import rabbitmq_counters
+
+    patch.setattr(rabbitmq_counters, "_grow", lambda new, _read, counted: counted if new is None else new)
+
+
+@mutation
+def double_encode_vhost(patch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ's vhost `/` is asked for as `%252F`."""
+    from urllib.parse import quote
+
+    from exporter.clients.rabbitmq import questions
+
+    patch.setattr(questions, "vhost_path", lambda vhost: quote(quote(vhost, safe=""), safe=""))
+
+
+@mutation
+def peek_by_get(patch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ's oldest message is looked at by taking it and putting it back, which counts as a delivery."""
+    import requests
+
+    from exporter.clients.rabbitmq.poll import Poll
+
+    read = Poll.snapshot
+
+    def taking(poll: Poll) -> Any:
+        snapshot = read(poll)
+        for queue in snapshot.queues:
+            vhost, name = (part.replace("/", "%2F") for part in queue.id)
+            body = {"count": 1, "ackmode": "ack_requeue_true", "encoding": "auto"}
+            url = f"{poll.config.urls[0]}/api/queues/{vhost}/{name}/get"
+            requests.post(url, json=body, auth=("guest", "guest"), timeout=30).raise_for_status()
+        return snapshot
+
+    patch.setattr(Poll, "snapshot", taking)

@@ -168,6 +168,7 @@ def ceiling(samples: Sequence[Sample], arrivals_counted: bool, by_consumers: boo
     """The earliest moment at which what is oldest now surely was there: the last sample, or an earlier one."""
     last = samples[-1]
     delivered, published = (hidden(samples, name) for name in ("delivered", "published"))
+    published = max(published, unseen(samples))
     for sample in samples[:-1]:
         if sample.epoch_before != last.epoch:
             continue
@@ -192,6 +193,13 @@ def hidden(samples: Sequence[Sample], counter: str) -> float:
         for earlier, later in pairwise(recent)
     ]
     return SKEW * max((rate for rate in rates if isfinite(rate)), default=0.0)
+
+
+def unseen(samples: Sequence[Sample]) -> float:
+    """What the depth grew by and `published` does not show yet; NaN is taken for nothing."""
+    last, previous = samples[-1], samples[max(len(samples) - 2, 0)]
+    missing = (last.depth - previous.depth) - (last.published - previous.published)
+    return missing if missing > 0 else 0.0
 
 
 def forgotten(samples: list[Sample], after: float | None) -> list[Sample]:

@@ -137,10 +137,10 @@ def read_secret(secret: Secret) -> str:
 
 
 def _clock_offset(date: str | None, asked_at: float) -> float | None:
-    """Date says whole seconds, so it means the middle of one."""
+    """Date says whole seconds, and RabbitMQ's HTTP server renews it once a second: it is from 0 to 2 s behind."""
     if date is None:
         return None
     try:
-        return parsedate_to_datetime(date).timestamp() + 0.5 - asked_at
+        return parsedate_to_datetime(date).timestamp() + 1.0 - asked_at
     except (TypeError, ValueError):
         return None

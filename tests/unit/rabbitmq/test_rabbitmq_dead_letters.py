@@ -29,9 +29,7 @@ def found(set_up: SetUp, consumed: Iterable[str] = ()) -> DeadLetters:
 
 def check_the_targets_are_those_of_the_broker(set_up: SetUp) -> None:
     feeds = {
-        (feed.target.name if feed.target else "", feed.via)
-        for feed in found(set_up).feeds
-        if feed.source.name == "src"
+        (feed.target.name if feed.target else "", feed.via) for feed in found(set_up).feeds if feed.source.name == "src"
     }
     assert set_up.expected == feeds
 
