@@ -41,6 +41,10 @@ A commented example is in [examples/mq-exporter.yaml](../examples/mq-exporter.ya
 - SIGHUP, and `POST /-/reload` where that is allowed, read the file again: the whole new configuration takes effect or
   none of it. `web.listen_address`, `web.config_file` and `state_dir` count from the next start.
 - `--web.*` and `--log.*` on the command line win over the file.
+- `web.config_file` is a file in Prometheus' own format. It is looked at for each connection, so that new certificates
+  and users count at once; while it is wrong, the one before stays in force and the log says why. Its keys:
+  `tls_server_config` (`cert_file`, `key_file`, `client_ca_file`, `client_auth_type`, `min_version`, `max_version`) and
+  `basic_auth_users` (user to bcrypt hash, from `htpasswd -nBC 10 USER`).
 
 Written by `mq-exporter metrics-doc --configuration`; do not edit.
 """

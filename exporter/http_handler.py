@@ -6,6 +6,7 @@ import gzip
 import io
 import logging
 import socket
+import ssl
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 LARGEST_BODY = 64 * 1024  # nothing here needs one; it is read so that the connection stays usable
 WORTH_COMPRESSING = 1400  # bytes: less fits into one packet anyway
 ONE_WRITE = 64 * 1024
+ONE_SEND = 1024 * 1024
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -47,6 +49,9 @@ class Handler(BaseHTTPRequestHandler):
         """Answer requests until the client, a deadline or the limit ends the connection."""
         patience = self.server.limits.first_request
         try:
+            if isinstance(self.connection, ssl.SSLSocket):
+                self.connection.settimeout(patience)
+                self.connection.do_handshake()
             self.close_connection = False
             while not self.close_connection:
                 self.close_connection = True
@@ -95,8 +100,9 @@ class Handler(BaseHTTPRequestHandler):
         self.log_request(response.status)
         deadline = time.monotonic() + self.server.limits.answer
         for batch in batches([head, *chunks] if self.command != "HEAD" else [head]):
-            self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
-            self.connection.sendall(batch)
+            for start in range(0, len(batch), ONE_SEND):  # an SSLSocket's time-out is for each record, not the whole
+                self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
+                self.connection.sendall(memoryview(batch)[start : start + ONE_SEND])
 
     def wants_gzip(self) -> bool:
         """Whether this request wants its answer compressed."""

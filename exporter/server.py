@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,9 +43,16 @@ class Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, address: str, answer: Callable[[Request], Response], limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        answer: Callable[[Request], Response],
+        limits: Limits | None = None,
+        tls: Callable[[], ssl.SSLContext | None] = lambda: None,
+    ) -> None:
         self.answer = answer
         self.limits = limits or Limits()
+        self.tls = tls
         self.connections = Connections(self.limits.connections)
         self._thread = threading.Thread(target=self.serve_forever, args=[0.1], name="http", daemon=True)
         host, port = split_host_port(address)
@@ -67,7 +75,8 @@ class Server(ThreadingHTTPServer):
     def url(self) -> str:
         """Where a browser on this machine finds it."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.server_name, self.server_name)  # noqa: S104
-        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.server_port}/"
+        scheme = "http" if self.tls() is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.server_port}/"
 
     def start(self) -> None:
         """Serve in the background."""
@@ -79,6 +88,18 @@ class Server(ThreadingHTTPServer):
             self.shutdown()
         self.server_close()
         self.connections.hang_up_all()
+
+    def get_request(self) -> tuple[Any, Any]:
+        """A new connection. Its handshake is left to its own thread: a slow one must keep nobody waiting."""
+        connection, where = super().get_request()
+        context = self.tls()
+        if context is None:
+            return connection, where
+        try:
+            return context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), where
+        except (OSError, ValueError) as error:  # the client has gone already
+            connection.close()
+            raise OSError(str(error)) from None
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread, unless there are too many connections that are all being answered."""

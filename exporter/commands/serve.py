@@ -15,6 +15,7 @@ from exporter import VERSION
 from exporter.cli import FAILED, OK, USAGE, fail
 from exporter.commands.configured import loader, readers
 from exporter.config.mistakes import ConfigError
+from exporter.http_guard import Guard, WebSecurity
 from exporter.http_site import Site
 from exporter.log import StateLog, setup
 from exporter.poll import Poller
@@ -33,8 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     states = StateLog()
     try:
         config = load()
-        if config.web.config_file is not None:  # serving without the TLS that was asked for would be worse
-            return fail("--web.config.file: TLS and basic authentication are not offered by this version")
+        security = WebSecurity(config.web.config_file) if config.web.config_file is not None else None
         setup(config.log.level, config.log.format)
         poller = Poller(config, readers, states.observe)
     except (ConfigError, ValueError) as error:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         return USAGE
     reloader = Reloader(poller, load if arguments.config is not None else None, states)
     try:
-        server = Server(config.web.listen_address, Site(poller, reloader))
+        server = listen(config.web.listen_address, Site(poller, reloader), security)
     except CannotListenError as error:
         return fail(str(error), FAILED)
     signals = catch_signals()
@@ -58,6 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
         os._exit(OK)  # its thread would keep the interpreter until the request's deadline
     log.info("stopped")
     return OK
+
+
+def listen(address: str, site: Site, security: WebSecurity | None) -> Server:
+    """The server, behind TLS and basic authentication where they are configured. Raises CannotListenError."""
+    if security is None:
+        return Server(address, site)
+    return Server(address, Guard(site, security), tls=lambda: security.current().context)
 
 
 def catch_signals() -> queue.SimpleQueue[int]:

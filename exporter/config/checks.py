@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from exporter.clients.kafka.properties import check_client, standard_name
-from exporter.config.document import Document
+from exporter.config.document import Document, unreadable
 from exporter.config.explain import NOT_IN_FILES
 from exporter.config.mistakes import Mistake, Path
 
@@ -124,18 +124,3 @@ def _secret(document: Document, path: Path, reference: Any) -> Iterator[Mistake]
 def _file(document: Document, path: Path, name: Any) -> Iterator[Mistake]:
     if isinstance(name, str) and (why := unreadable(FilePath(name))):
         yield document.mistake(path, why)
-
-
-def unreadable(path: FilePath) -> str:
-    """Why this file cannot be read, as a sentence; empty when it can."""
-    try:
-        with path.open("rb"):
-            return ""
-    except FileNotFoundError:
-        return f"there is no file {path}"
-    except IsADirectoryError:
-        return f"{path} is a directory, not a file"
-    except PermissionError:
-        return f"no permission to read {path}"
-    except (OSError, ValueError) as error:
-        return f"cannot read {path}: {error}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import Any
 
 import yaml
 
-from exporter.config.mistakes import Mistake, Path, dotted
+from exporter.config.mistakes import ConfigError, Mistake, Path, dotted
 
 DEEPEST = 20  # levels; also ends an alias that contains itself
 MOST_VALUES = 200_000  # aliases of aliases can make a small file endless
@@ -31,6 +32,36 @@ class Document:
                 line, column = self.positions[path[:length]]
                 break
         return Mistake(self.origin, line, column, dotted(path) if key is None else key, text)
+
+
+def read(path: FilePath) -> Document:
+    """The document in this file. Raises ConfigError when it cannot be read or is no YAML at all."""
+    origin = str(path)
+    if why := unreadable(path):
+        raise ConfigError([Mistake(origin, None, None, "", why)])
+    try:
+        document = parse(path.read_text(encoding="utf-8"), origin)
+    except UnicodeDecodeError as error:
+        text = f"not a text file in UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise ConfigError([Mistake(origin, None, None, "", text)]) from None
+    if document.data is None and document.mistakes:
+        raise ConfigError(document.mistakes)
+    return document
+
+
+def unreadable(path: FilePath) -> str:
+    """Why this file cannot be read, as a sentence; empty when it can."""
+    try:
+        with path.open("rb"):
+            return ""
+    except FileNotFoundError:
+        return f"there is no file {path}"
+    except IsADirectoryError:
+        return f"{path} is a directory, not a file"
+    except PermissionError:
+        return f"no permission to read {path}"
+    except (OSError, ValueError) as error:
+        return f"cannot read {path}: {error}"
 
 
 def parse(text: str, origin: str) -> Document:

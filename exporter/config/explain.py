@@ -30,15 +30,15 @@ EXPECTED = {
 ONE_VALUE = frozenset({"str", "int", "float", "bool"})  # pydantic's names for the members of a union
 
 
-def explain(error: ValidationError, document: Document) -> list[Mistake]:
-    """One mistake for each place that pydantic objects to."""
+def explain(error: ValidationError, document: Document, root: type[BaseModel] = Config) -> list[Mistake]:
+    """One mistake for each place that pydantic objects to. `root` is what the whole document was meant to be."""
     found = error.errors(include_url=False)
     places = [_place(one["loc"], document.data) for one in found]
     mistakes: dict[Path, Mistake] = {}
     for one, place in zip(found, places, strict=True):
         if one["type"] == "too_short" and any(other[: len(place)] == place and other != place for other in places):
             continue  # it counts only the items that are right
-        mistakes.setdefault(place, document.mistake(place, _sentence(one, place, document.data)))
+        mistakes.setdefault(place, document.mistake(place, _sentence(one, place, document.data, root)))
     return list(mistakes.values())
 
 
@@ -49,10 +49,10 @@ def _place(loc: Path, data: Any) -> Path:
     return loc
 
 
-def _sentence(error: Mapping[str, Any], place: Path, data: Any) -> str:
+def _sentence(error: Mapping[str, Any], place: Path, data: Any, root: type[BaseModel]) -> str:
     kind, value = error["type"], _at(place, data)
     if kind == "extra_forbidden":
-        return _unknown(place)
+        return _unknown(place, root)
     if kind == "missing":
         return "missing; this key is required"
     if kind == "too_short":
@@ -113,9 +113,9 @@ def _at(path: Path, data: Any) -> Any:
     return data
 
 
-def _unknown(place: Path) -> str:
-    key, known = str(place[-1]), _keys(section_at(place[:-1]))
-    homes = [name for name, section in _sections(Config, ()) if key in _keys(section)]
+def _unknown(place: Path, root: type[BaseModel]) -> str:
+    key, known = str(place[-1]), _keys(section_at(place[:-1], root))
+    homes = [name for name, section in _sections(root, ()) if key in _keys(section)]
     close = get_close_matches(key, known, 1, cutoff=0.7)
     if close:
         return f"unknown key; did you mean `{close[0]}`?"
@@ -128,9 +128,9 @@ def _keys(section: type[BaseModel] | None) -> list[str]:
     return [] if section is None else [name for name in section.model_fields if name not in NOT_IN_FILES]
 
 
-def section_at(path: Path) -> type[BaseModel] | None:
+def section_at(path: Path, root: type[BaseModel] = Config) -> type[BaseModel] | None:
     """The section of the configuration that stands at this path; None when there is none."""
-    section: type[BaseModel] | None = Config
+    section: type[BaseModel] | None = root
     for part in path:
         if isinstance(part, str) and section is not None and part in section.model_fields:
             section = section_of(section.model_fields[part].annotation)

@@ -9,10 +9,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from exporter.config import checks
-from exporter.config.document import Document, parse
+from exporter.config.document import Document, read
 from exporter.config.explain import explain
 from exporter.config.mistakes import ConfigError, Mistake
 from exporter.config.model import Config
+from exporter.config.web import load_web
 
 EMPTY = """the file says nothing; a small one is
 
@@ -28,17 +29,9 @@ def load(path: Path, check_files: bool = True) -> Config:
     Relative paths in it are meant from the file's own folder. With `check_files`, files and environment variables
     that it names have to be there.
     """
-    origin = str(path)
-    why = checks.unreadable(path)
-    if why:
-        raise ConfigError([Mistake(origin, None, None, "", why)])
-    try:
-        document = parse(path.read_text(encoding="utf-8"), origin)
-    except UnicodeDecodeError as error:
-        text = f"not a text file in UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
-        raise ConfigError([Mistake(origin, None, None, "", text)]) from None
+    document = read(path)
     if document.data is None:
-        raise ConfigError(document.mistakes or [Mistake(origin, None, None, "", EMPTY)])
+        raise ConfigError([Mistake(str(path), None, None, "", EMPTY)])
     _anchor(document.data, path.absolute().parent)
     document.mistakes += checks.keys_not_for_files(document)
     return validate(document, check_files)
@@ -54,6 +47,9 @@ def validate(document: Document, check_files: bool = True) -> Config:
         shape = [mistake for mistake in explain(error, document) if mistake.key not in known]
         told = any("cluster:` name" in mistake.text for mistake in mistakes)
         mistakes += [mistake for mistake in shape if mistake.key or not told]  # the model says it without the line
+        raise ConfigError(mistakes) from None
+    if check_files and config.web.config_file is not None and not mistakes:
+        load_web(config.web.config_file)
     if mistakes:
         raise ConfigError(mistakes)
     return config

@@ -33,22 +33,31 @@ def get(
 
 
 def test_200_scrapes_at_once_get_whole_pages_while_polls_work_and_hang() -> None:
-    hang = threading.Event()
+    hang, done = threading.Event(), threading.Event()
     poller = poller_of(
         {"busy": lambda: snapshot("busy", queues=500), "hanging": lambda: hang.wait(60) and snapshot("hanging")},  # type: ignore[dict-item]
-        interval=0.2,
+        interval=60,
     )
+
+    def keep_polling() -> None:
+        while not done.wait(0.05):
+            poller.clusters["busy"].poll()
+
+    polling = threading.Thread(target=keep_polling)
     poller.start()
+    polling.start()
     try:
         with served(poller) as server, ThreadPoolExecutor(200) as pool:
             wait_for(lambda: "busy" in poller.snapshots(), "the first poll")
             pages = list(pool.map(lambda _: get(server, **SCRAPE)[1], range(200)))
-            texts = [gzip.decompress(page).decode() for page in pages]
-            assert {500} == {text.count('mq_dlq_unhandled_messages{cluster="busy"') for text in texts}
-            assert all(text.endswith("# EOF\n") for text in texts)
-            assert "mq_dlq_unhandled_messages" in [family.name for family in parse_openmetrics(texts[0])]
+        texts = [gzip.decompress(page).decode() for page in pages]
+        assert {500} == {text.count('mq_dlq_unhandled_messages{cluster="busy"') for text in texts}
+        assert all(text.endswith("# EOF\n") for text in texts)
+        assert "mq_dlq_unhandled_messages" in [family.name for family in parse_openmetrics(texts[0])]
     finally:
+        done.set()
         hang.set()
+        polling.join()
         poller.stop()
 
 
