@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from exporter import docs
 from exporter.cli import OK
+from exporter.docs import configuration, metrics
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write the page."""
-    page = docs.configuration() if arguments.configuration else docs.metrics()
+    page = configuration() if arguments.configuration else metrics()
     if arguments.write is None:
         sys.stdout.write(page)
     else:
