@@ -8,6 +8,7 @@ from __future__ import annotations
 from exporter.model.record_time import CAUGHT_UP, Position, RecordTime, Wanted
 
 KEEP = 5  # polls that a position is kept without being asked for
+FIRST_ROUND_BYTES = 2 * 1024 * 1024
 
 
 class Entry:
@@ -45,12 +46,16 @@ class Entry:
 
 
 class RecordCache:
-    """Entries by topic, partition and offset, and the poll in which records of a partition were last read."""
+    """Entries by topic, partition and offset, and the poll in which records of a partition were last read.
+
+    `round_bytes` is how much may be asked of a broker at once, as was found out so far.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[Position, Entry] = {}
         self.read_in: dict[tuple[str, int], int] = {}
         self.poll = 0
+        self.round_bytes = FIRST_ROUND_BYTES
 
     def begin(self) -> None:
         """A new poll; every few polls what nobody asks for any more is dropped."""

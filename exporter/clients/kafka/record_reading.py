@@ -25,7 +25,8 @@ FIRST_BYTES = 2 * 1024  # asked of a partition whose batches are not known yet
 ALONE_FROM = 32 * 1024  # a partition whose batch is larger still is asked alone, and gives just that batch
 LIKELY_ALONE = 256 * 1024  # what such an answer is taken to weigh
 MOST_BYTES = 1024 * 1024  # asked of a partition with a long stretch of nothing visible
-ROUND_BYTES = 8 * 1024 * 1024  # of one broker
+ROUND_BYTES = 64 * 1024, 8 * 1024 * 1024  # of one broker: at least, at most
+ROUND_SECONDS = 0.25, 1.0  # a quicker round is followed by a larger one, a slower one by a smaller one
 
 
 class Unread:
@@ -129,7 +130,9 @@ class RecordReading:
         """Ask every leader once; what is still to be read, those that had no turn first."""
         plans = {leader: self._plan(leader, queue) for leader, queue in queues.items()}
         requests = {leader: [asked.request() for asked in plan] for leader, plan in plans.items() if plan}
+        started = time.monotonic()
         answers = self._brokers.ask(requests) if requests else {}
+        self._adapt(time.monotonic() - started)
         left: dict[int, list[Unread]] = {}
         for leader, answer in answers.items():
             if isinstance(answer, Failure):
@@ -144,6 +147,15 @@ class RecordReading:
                 left[leader] = rest
         return left
 
+    def _adapt(self, seconds: float) -> None:
+        """Ask for as much in one round as the slowest broker, or the line to it, brings in well under a timeout."""
+        size = self._cache.round_bytes
+        if seconds < ROUND_SECONDS[0]:
+            size *= 2
+        elif seconds > ROUND_SECONDS[1]:
+            size //= 4
+        self._cache.round_bytes = min(max(size, ROUND_BYTES[0]), ROUND_BYTES[1])
+
     def _plan(self, leader: int, queue: Sequence[Unread]) -> list[Asked]:
         """Requests for as many partitions of the queue as one round may bring bytes of."""
         named = self._brokers.version(leader, fetch.FETCH, *fetch.NAMED)
@@ -155,7 +167,7 @@ class RecordReading:
         shared: dict[tuple[int, int], list[Unread]] = {}
         alone, size = [], 0
         for item in queue:
-            if size >= ROUND_BYTES:
+            if size >= self._cache.round_bytes:
                 break
             size += item.weight()
             version = identified if identified and item.wanted.topic_id != NO_TOPIC_ID else named

@@ -30,11 +30,11 @@ class RecordWorld:
     def close(self) -> None:
         self.brokers.close()
 
-    def create(self, topic: str, partitions: int = 1, **config: str) -> str:
+    def create(self, topic: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
         settings = {name.replace("_", "."): value for name, value in config.items()}
-        made = NewTopic(topic, partitions, 3, config={"min.insync.replicas": "2", **settings})
-        self.admin.create_topics([made])[topic].result(30)
-        self.wait(lambda: len(self.partitions([topic])) == partitions, f"{topic} has leaders everywhere")
+        made = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": str(min(replicas, 2)), **settings})
+        self.admin.create_topics([made], request_timeout=60)[topic].result(60)
+        self.wait(lambda: len(self.partitions([topic])) == partitions, f"{topic} has leaders everywhere", 120)
         return topic
 
     def delete(self, topic: str) -> None:

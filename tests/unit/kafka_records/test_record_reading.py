@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from exporter.clients.kafka import record_probe, record_reading
+from exporter.clients.kafka import record_cache, record_probe, record_reading
 from exporter.clients.kafka.failures import Failure
 from exporter.clients.kafka.record_reading import ALONE_FROM, FIRST_BYTES
 from exporter.clients.kafka.record_times import ASK_DENIED_AGAIN, RecordTimes
@@ -225,7 +225,8 @@ def read_in_order_of_name(patch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_budget_leaves_out_comes_first_in_the_next_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reading, "ROUND_BYTES", 10 * FIRST_BYTES)
+    monkeypatch.setattr(record_cache, "FIRST_ROUND_BYTES", 10 * FIRST_BYTES)
+    monkeypatch.setattr(record_reading, "ROUND_BYTES", (10 * FIRST_BYTES, 10 * FIRST_BYTES))
     one_round(monkeypatch)
     check_rotation()
     fails_under("read_in_order_of_name", check_rotation)
@@ -240,6 +241,16 @@ def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
         return {}
 
     monkeypatch.setattr(record_reading.RecordReading, "_round", _round)
+
+
+def test_a_slow_line_is_asked_for_less_at_once_and_a_quick_one_for_more() -> None:
+    cache = record_cache.RecordCache()
+    reading = record_reading.RecordReading(ScriptedBrokers({}), cache)  # type: ignore[arg-type]
+    sizes = []
+    for seconds in (5, 0.5, 5, 5, 5, *[0.1] * 8):
+        reading._adapt(seconds)
+        sizes.append(cache.round_bytes >> 10)
+    assert [512, 512, 128, 64, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 8192] == sizes
 
 
 def test_without_the_right_to_read_times_come_from_offsets_by_timestamp() -> None:
