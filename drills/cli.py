@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = chosen.run(chosen)
     except LabError as error:
         return lab.fail(error)
+    except KeyboardInterrupt:
+        return lab.interrupted()
     return code
 
 

@@ -240,3 +240,10 @@ def fail(error: LabError) -> int:
     """Prints an error for a person; the exit code."""
     print(f"mq-drill: {error}", file=sys.stderr)
     return 1
+
+
+def interrupted() -> int:
+    """Tells a person who pressed Ctrl-C what is left; the exit code."""
+    advice = "see `mq-drill lab status`, end it with `mq-drill lab down NAME`"
+    print(f"\nmq-drill: interrupted; what was started goes on: {advice}", file=sys.stderr)
+    return 130
