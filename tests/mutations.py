@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,34 @@ def peek_by_get(patch: pytest.MonkeyPatch) -> None:
         return snapshot
 
     patch.setattr(Poll, "snapshot", taking)
+
+
+@mutation
+def dead_nodes_missing(patch: pytest.MonkeyPatch) -> None:
+    """A RabbitMQ node that is down is left out."""
+    from exporter.clients.rabbitmq import poll
+
+    listed = poll.members
+    patch.setattr(poll, "members", lambda *facts: tuple(node for node in listed(*facts) if node.up))
+
+
+@mutation
+def believe_the_state(patch: pytest.MonkeyPatch) -> None:
+    """A quorum queue of RabbitMQ is available when the broker says `running`, as it does in a minority."""
+    from exporter.model import rabbitmq_queues
+
+    told = rabbitmq_queues._replicas
+
+    def believing(listed: Any, facts: Any) -> Any:
+        found = told(listed, facts)
+        return None if found is None else replace(found, leader_available=listed.state == "running")
+
+    patch.setattr(rabbitmq_queues, "_replicas", believing)
+
+
+@mutation
+def management_alone(patch: pytest.MonkeyPatch) -> None:
+    """RabbitMQ's nodes are not asked themselves."""
+    from exporter.clients.rabbitmq.node_endpoints import Collected, NodeEndpoints
+
+    patch.setattr(NodeEndpoints, "collect", lambda _endpoints: Collected())

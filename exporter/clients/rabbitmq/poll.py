@@ -18,19 +18,19 @@ from exporter.clients.rabbitmq.collecting import Run
 from exporter.clients.rabbitmq.failures import Failure, RequestError
 from exporter.clients.rabbitmq.http import address_of
 from exporter.clients.rabbitmq.management import Management
-from exporter.clients.rabbitmq.node_endpoints import Collected, discover
+from exporter.clients.rabbitmq.node_endpoints import discover
+from exporter.clients.rabbitmq.node_word import NodeWord, hear, judge_nodes
 from exporter.clients.rabbitmq.questions import Layout, Overview, literal_vhosts
+from exporter.clients.rabbitmq.slow_collectors import collect_layout, collect_streams
 from exporter.config.model import Filter
 from exporter.model.common import CollectorRun, Expected, Kind, Problem
-from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, STREAM, Node, QueueName, RabbitSnapshot, StreamConsumer
+from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, Node, QueueName, RabbitSnapshot, StreamConsumer
 from exporter.model.rabbitmq_dead_letters import DeadLetters
 from exporter.model.rabbitmq_dead_letters import discover as discover_dead_letters
 from exporter.model.rabbitmq_depths import TWO_LEADERS, merge_depths
 from exporter.model.rabbitmq_listing import Listed
-from exporter.model.rabbitmq_node_pages import Depth, NodePage, read_depths, read_node, spellings
 from exporter.model.rabbitmq_nodes import ListedNode, disks, members
 from exporter.model.rabbitmq_queues import Facts, assemble
-from exporter.model.rabbitmq_streams import from_consumers, from_tracking
 
 if TYPE_CHECKING:
     from exporter.clients.rabbitmq.reader import RabbitReader
@@ -50,17 +50,6 @@ class Known:
     answering: set[str] = field(default_factory=set)  # nodes whose own endpoint has answered
     version: str | None = None
     hidden: frozenset[str] = frozenset()  # vhosts whose queues only the nodes showed, in the last poll
-
-
-@dataclass(frozen=True, slots=True)
-class NodeWord:
-    """What the nodes said themselves."""
-
-    pages: Mapping[str, NodePage]
-    counted: Mapping[str, Mapping[QueueName, Depth]]
-    strangers: frozenset[str]
-    clocks: Mapping[str, float]
-    endpoints: Mapping[str, bool]
 
 
 class Poll:
@@ -168,89 +157,28 @@ class Poll:
         return self._ask("connections", question)
 
     def _layout(self, overview: Overview | None, fresh: bool) -> Layout | None:
-        """The topology, read anew when it is time or when queues appeared that it can't know."""
-        slow = self.reader.layout
-        if slow.due() or (fresh and slow.value is not None and outdated(slow.value, self.known.queues)):
-            run = slow.begin()
-            found = None
-            try:
-                if self.failure is not None or overview is None:
-                    raise RequestError(self.failure or Failure(Kind.UNREACHABLE, "the overview could not be read"))
-                found = questions.layout(self.reader.management, overview)
-            except RequestError as error:
-                run.failed(MANAGEMENT, error.failure)
-            slow.end(run, found)
-        return slow.value
+        failure = self.failure
+        if failure is None and overview is None:
+            failure = Failure(Kind.UNREACHABLE, "the overview could not be read")
+        known = self.known.queues if fresh else {}
+        return collect_layout(self.reader.layout, self.reader.management, overview, failure, known)
 
     def _streams(self) -> tuple[StreamConsumer, ...] | None:
-        slow = self.reader.streams
-        if not slow.due():
-            return slow.value
-        run = slow.begin()
-        streams = {name: len(q.members or ()) for name, q in self.known.queues.items() if q.type == STREAM}
-        found: tuple[StreamConsumer, ...] | None = None
-        try:
-            found = tuple(self._read_streams(streams)) if streams else ()
-        except RequestError as error:
-            run.failed("streams", error.failure)
-        slow.end(run, found)
-        return slow.value
-
-    def _read_streams(self, streams: Mapping[QueueName, int]) -> list[StreamConsumer]:
-        """Stored offsets where the CLI may be run; else those connected consumers that the broker lists."""
-        if self.config.cli:
-            return from_tracking(cli.stream_tracking(self.config), streams)
-        if self.failure is not None:
-            raise RequestError(self.failure)
-        try:
-            consumers = from_consumers(questions.stream_consumers(self.reader.management))
-        except RequestError as error:
-            if error.failure.kind is Kind.PROTOCOL:
-                what = "needs the plugin rabbitmq_stream_management, or `cli:` for stored offsets"
-                raise RequestError(Failure(Kind.UNSUPPORTED, f"consumer lag of streams {what}")) from None
-            raise
-        return [consumer for consumer in consumers if consumer.stream in streams]
+        return collect_streams(
+            self.reader.streams, self.reader.management, self.config, self.failure, self.known.queues
+        )
 
     def _collect_nodes(self, nodes: Mapping[str, ListedNode] | None) -> NodeWord:
         if not self.config.node_metrics:
-            return NodeWord({}, {}, frozenset(), {}, {})
+            return NodeWord()
         run = self.runs["node_metrics"] = Run("node_metrics", self.config.interval)
-        collected = self.reader.endpoints.collect()
-        self._judge_nodes(run, collected, nodes)
-        known = spellings(self.known.queues)
-        pages: dict[str, NodePage] = {}
-        counted: dict[str, dict[QueueName, Depth]] = {}
-        strangers: set[str] = set()
-        for node, said in collected.pages.items():
-            page = read_node(said.plain)
-            assert page is not None  # its identity was compared when it came
-            pages[node] = page
-            counted[node], unknown = read_depths(said.detailed or "", known)
-            strangers |= unknown
+        endpoints = self.reader.endpoints
+        collected = endpoints.collect()
+        judge_nodes(run, collected, nodes, self.failure)
+        word = hear(collected, self.known.queues, endpoints.urls)
         run.stop()
-        self.known.answering |= pages.keys()
-        return NodeWord(
-            pages,
-            counted,
-            frozenset(strangers),
-            {node: said.clock_offset for node, said in collected.pages.items() if said.clock_offset is not None},
-            {address_of(self.reader.endpoints.urls[node][0]): node in pages for node in self.reader.endpoints.urls},
-        )
-
-    def _judge_nodes(self, run: Run, collected: Collected, nodes: Mapping[str, ListedNode] | None) -> None:
-        """A node that is down need not answer."""
-        for node, failure in sorted(collected.failures.items()):
-            if nodes is None or node not in nodes or nodes[node].node.up:
-                run.failed(f"node {node}", failure)
-        if collected.pages or collected.failures:
-            return
-        if self.failure is not None:
-            run.failed(MANAGEMENT, self.failure)
-        else:
-            what = (
-                "no node has a Prometheus listener (rabbitmq-plugins enable rabbitmq_prometheus): no dead-letter counts"
-            )
-            run.failed("nodes", Failure(Kind.UNSUPPORTED, what))
+        self.known.answering |= word.pages.keys()
+        return word
 
     def _dead_letters(self, layout: Layout | None, fresh: bool) -> DeadLetters:
         if layout is None:
@@ -358,17 +286,6 @@ class Poll:
     def _finished_runs(self) -> tuple[CollectorRun, ...]:
         slow = [run for run in (self.reader.layout.run, self.reader.streams.run) if run is not None]
         return (*(run.done() for run in self.runs.values()), *slow)
-
-
-def outdated(layout: Layout, queues: Mapping[QueueName, Listed]) -> bool:
-    """Whether there are queues or policies that the layout was read too early for."""
-    topology = layout.topology
-    return any(
-        (name not in topology.queues and not queue.transient)
-        or (queue.policy is not None and (name.vhost, queue.policy) not in topology.policies)
-        or (queue.operator_policy is not None and (name.vhost, queue.operator_policy) not in topology.operator_policies)
-        for name, queue in queues.items()
-    )
 
 
 def with_zeros(connections: Counter[tuple[str, str]] | None, nodes: tuple[Node, ...]) -> dict[tuple[str, str], int]:

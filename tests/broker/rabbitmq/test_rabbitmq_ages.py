@@ -92,6 +92,7 @@ def check_looking_changes_nothing(
     for _ in range(5):
         assert all(success(reader.poll()).values())
     method, properties, _ = channel.basic_get(name, auto_ack=True)
+    assert method is not None  # not even driven over the delivery limit
     assert (False, 0) == (method.redelivered, (properties.headers or {}).get("x-delivery-count", 0))
 
 

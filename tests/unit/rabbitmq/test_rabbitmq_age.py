@@ -68,10 +68,11 @@ def check_the_true_age_is_within_the_bound(seed: int, interval: float, stale: fl
         estimate = history.estimate(arrivals_counted=not truth.dead_letters, departures_by_consumers=True)
         # as of the statistics: what was oldest at some moment since the oldest of them
         earliest, latest = truth.at(now - stale)[3], truth.at(now)[3]
-        if estimate is None or earliest is None or latest is None:
+        age = None if estimate is None else age_of(estimate, now, interval)
+        if age is None or earliest is None or latest is None:
             continue
-        assert estimate.after is None or estimate.after < latest, (seed, now)
-        assert earliest <= estimate.before, (seed, now)
+        assert now - latest <= sum(age), (seed, now)
+        assert age[0] - age[1] <= now - earliest, (seed, now)
 
 
 @pytest.mark.parametrize("interval", [2.0, 15.0, 60.0])

@@ -1,0 +1,93 @@
+"""Collectors that run at the slow interval: the topology, and the consumers of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from exporter.clients.rabbitmq import cli, questions
+from exporter.clients.rabbitmq.collecting import Slow
+from exporter.clients.rabbitmq.failures import Failure, RequestError
+from exporter.clients.rabbitmq.management import Management
+from exporter.clients.rabbitmq.questions import Layout, Overview
+from exporter.config.model import RabbitMQ
+from exporter.model.common import Kind
+from exporter.model.rabbitmq import STREAM, QueueName, StreamConsumer
+from exporter.model.rabbitmq_listing import Listed
+from exporter.model.rabbitmq_streams import from_consumers, from_tracking
+
+
+def collect_layout(
+    slow: Slow[Layout],
+    management: Management,
+    overview: Overview | None,
+    failure: Failure | None,
+    queues: Mapping[QueueName, Listed],
+) -> Layout | None:
+    """The topology, read anew when it is time or when queues appeared that it can't know.
+
+    `failure`: why the management API is of no use in this poll; `overview` is there when it is None.
+    """
+    if not slow.due() and (slow.value is None or not outdated(slow.value, queues)):
+        return slow.value
+    run = slow.begin()
+    found = None
+    if failure is not None:
+        run.failed("management API", failure)
+    else:
+        assert overview is not None
+        try:
+            found = questions.layout(management, overview)
+        except RequestError as error:
+            run.failed("management API", error.failure)
+    slow.end(run, found)
+    return slow.value
+
+
+def outdated(layout: Layout, queues: Mapping[QueueName, Listed]) -> bool:
+    """Whether there are queues or policies that the layout was read too early for."""
+    topology = layout.topology
+    return any(
+        (name not in topology.queues and not queue.transient)
+        or (queue.policy is not None and (name.vhost, queue.policy) not in topology.policies)
+        or (queue.operator_policy is not None and (name.vhost, queue.operator_policy) not in topology.operator_policies)
+        for name, queue in queues.items()
+    )
+
+
+def collect_streams(
+    slow: Slow[tuple[StreamConsumer, ...]],
+    management: Management,
+    config: RabbitMQ,
+    failure: Failure | None,
+    queues: Mapping[QueueName, Listed],
+) -> tuple[StreamConsumer, ...] | None:
+    """Consumers of the streams among the queues."""
+    if not slow.due():
+        return slow.value
+    run = slow.begin()
+    streams = {name: len(queue.members or ()) for name, queue in queues.items() if queue.type == STREAM}
+    found: tuple[StreamConsumer, ...] | None = None
+    try:
+        found = tuple(_consumers(management, config, failure, streams)) if streams else ()
+    except RequestError as error:
+        run.failed("streams", error.failure)
+    slow.end(run, found)
+    return slow.value
+
+
+def _consumers(
+    management: Management, config: RabbitMQ, failure: Failure | None, streams: Mapping[QueueName, int]
+) -> list[StreamConsumer]:
+    """By stored offsets where the CLI may be run; else those connected consumers that the broker lists."""
+    if failure is not None:  # also for the CLI: when a node is frozen it would only cost another timeout
+        raise RequestError(failure)
+    if config.cli:
+        return from_tracking(cli.stream_tracking(config), streams)
+    try:
+        consumers = from_consumers(questions.stream_consumers(management))
+    except RequestError as error:
+        if error.failure.kind is not Kind.PROTOCOL:
+            raise
+        what = "needs the plugin rabbitmq_stream_management, or `cli:` for stored offsets"
+        raise RequestError(Failure(Kind.UNSUPPORTED, f"consumer lag of streams {what}")) from None
+    return [consumer for consumer in consumers if consumer.stream in streams]

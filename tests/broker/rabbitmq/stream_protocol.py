@@ -1,0 +1,81 @@
+"""Just enough of RabbitMQ's stream protocol to store an offset and to consume under a name.
+
+Frames and keys: deps/rabbitmq_stream/docs/PROTOCOL.adoc.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Mapping
+from itertools import count
+
+DECLARE_PUBLISHER, SUBSCRIBE, STORE_OFFSET = 0x0001, 0x0007, 0x000A
+PEER_PROPERTIES, SASL_HANDSHAKE, SASL_AUTHENTICATE, TUNE, OPEN = 0x0011, 0x0012, 0x0013, 0x0014, 0x0015
+RESPONSE = 0x8000
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">h", len(value.encode())) + value.encode()
+
+
+def pairs(values: Mapping[str, str]) -> bytes:
+    return struct.pack(">i", len(values)) + b"".join(text(key) + text(value) for key, value in values.items())
+
+
+class StreamClient:
+    """One connection, logged in as guest. Use as a context manager."""
+
+    def __init__(self, address: str, vhost: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=60)
+        self._correlation = count(1)
+        self._ask(PEER_PROPERTIES, pairs({"product": "mqops test"}))
+        self._ask(SASL_HANDSHAKE, b"")
+        login = b"\0guest\0guest"
+        self._ask(SASL_AUTHENTICATE, text("PLAIN") + struct.pack(">i", len(login)) + login)
+        tune = self._read(TUNE)
+        self._send(struct.pack(">HH", TUNE | RESPONSE, 1) + tune[4:])
+        self._ask(OPEN, text(vhost))
+
+    def store_offset(self, reference: str, stream: str, offset: int) -> None:
+        """The broker does not answer this."""
+        body = text(reference) + text(stream) + struct.pack(">Q", offset)
+        self._send(struct.pack(">HH", STORE_OFFSET, 1) + body)
+
+    def subscribe(self, stream: str, name: str, offset: int, credit: int) -> None:
+        """Consume from an offset, at most `credit` chunks."""
+        start = struct.pack(">HQ", 4, offset)  # 4: an absolute offset
+        self._ask(SUBSCRIBE, b"\x01" + text(stream) + start + struct.pack(">h", credit) + pairs({"name": name}))
+
+    def _ask(self, key: int, body: bytes) -> bytes:
+        correlation = next(self._correlation)
+        self._send(struct.pack(">HHi", key, 1, correlation) + body)
+        answer = self._read(key | RESPONSE)
+        code = struct.unpack(">H", answer[8:10])[0]
+        assert code == 1, f"command {key:#x} was refused: {code}"
+        return answer
+
+    def _send(self, frame: bytes) -> None:
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _read(self, key: int) -> bytes:
+        """The next frame of this key; others (deliveries, heartbeats) are passed over."""
+        while True:
+            frame = self._exactly(struct.unpack(">i", self._exactly(4))[0])
+            if struct.unpack(">H", frame[:2])[0] == key:
+                return frame
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = self._socket.recv(size - len(data))
+            assert more, "the broker closed the connection"
+            data += more
+        return data
+
+    def __enter__(self) -> StreamClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
