@@ -115,7 +115,7 @@ def await_it(what: str, there: Callable[[], bool], process: Process, log: Path, 
         return None if there() else "not yet"
 
     wait_for(what, lack, PATIENCE)
-    report.ready(what)
+    report.say(f"{what} is there")
 
 
 def compare(lab: Lab, ledger: Ledger, report: Report) -> list[Answer]:
