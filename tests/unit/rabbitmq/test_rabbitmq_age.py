@@ -88,7 +88,7 @@ def test_statistics_of_different_moments_are_not_taken_as_one() -> None:
 
 def every_seed() -> None:
     for seed in range(4):
-        check_the_true_age_is_within_the_bound(seed, 15.0, STALE)
+        check_the_true_age_is_within_the_bound(seed, 2.0, STALE)
 
 
 @pytest.mark.parametrize("seed", range(4))
