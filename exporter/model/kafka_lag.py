@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import le, sub
+from typing import Any
 
 from exporter.model.kafka import (
     BELOW_LOG_START,
@@ -23,26 +25,30 @@ from exporter.model.kafka import (
 )
 from exporter.model.record_time import Position, RecordTime
 
+NOTHING: Mapping[int, Any] = {}
 CLOCK_TOLERANCE = 1.0  # seconds that a record may be ahead of our clock and still count as just written
 
 
 @dataclass(slots=True)
 class TopicEnds:
-    """The offsets of one topic, by partition number. None is unknown."""
+    """The offsets of one topic, by partition number. None is unknown.
+
+    `whole` is set once the lists are final: both bounds of every partition are known.
+    """
 
     starts: list[int | None]
     stables: list[int | None]
     highs: list[int | None]
+    whole: bool = False
 
     @classmethod
     def unknown(cls, count: int) -> TopicEnds:
         """Nothing known yet about partitions 0 to count - 1."""
         return cls([None] * count, [None] * count, [None] * count)
 
-    @property
-    def complete(self) -> bool:
-        """Whether both bounds of every partition are known."""
-        return None not in self.starts and None not in self.highs
+    def close(self) -> None:
+        """Take the lists as final. Asked once a topic and not once a group: twenty groups share the answer."""
+        self.whole = None not in self.starts and None not in self.highs
 
     def bounds(self, partition: int) -> tuple[int | None, int | None]:
         """Log start and high watermark; (None, None) for a partition that the topic does not have."""
@@ -72,28 +78,37 @@ class Commits:
 class RawLags:
     """Lag in offsets before any record was looked at, side by side with the partitions.
 
-    `lost` is (partition, commit, log start) of each whose commit retention has passed.
+    `lost` is (partition, commit, log start) of each whose commit retention has passed. `everywhere`: every partition of
+    the topic has a commit inside its log. `caught_up`: each of them is at its end.
     """
 
     lags: list[int | None]
     states: dict[int, str] = field(default_factory=dict)
     lost: list[tuple[int, int, int]] = field(default_factory=list)
+    everywhere: bool = False
+    caught_up: bool = False
 
 
 def raw_lags(commits: Commits, ends: TopicEnds) -> RawLags:
     """Lag and state of each partition with a commit."""
     partitions, offsets = commits.partitions, commits.offsets
     raw = _healthy(ends, partitions, offsets) or _one_by_one(ends, partitions, offsets)
-    return raw if commits.share_lags is None else RawLags(list(commits.share_lags), raw.states, raw.lost)
+    if commits.share_lags is not None:
+        raw = RawLags(list(commits.share_lags), raw.states, raw.lost)
+    return raw
 
 
 def _healthy(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[int]) -> RawLags | None:
     """All at once, when every commit lies inside its log; the usual case."""
-    if not offsets or not ends.complete or max(partitions) >= len(ends.highs):
+    if not offsets or not ends.whole or max(partitions) >= len(ends.highs):
         return None
-    lags = list(map(sub, map(ends.highs.__getitem__, partitions), offsets))
+    highs = [ends.highs[partition] for partition in partitions]
+    everywhere = len(partitions) == len(ends.highs)
+    if highs == list(offsets):
+        return RawLags([0] * len(highs), everywhere=everywhere, caught_up=everywhere)
+    lags = list(map(sub, highs, offsets))
     inside = all(map(le, map(ends.starts.__getitem__, partitions), offsets))  # type: ignore[arg-type]
-    return RawLags(lags) if inside and min(lags) >= 0 else None
+    return RawLags(lags, everywhere=everywhere) if inside and min(lags) >= 0 else None
 
 
 def _one_by_one(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[int]) -> RawLags:
@@ -117,6 +132,8 @@ def _one_by_one(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[in
 
 def unread(commits: Commits, ends: TopicEnds, raw: RawLags) -> list[tuple[int, int]]:
     """(partition, offset) of the first offset still to be read, for each partition with lag."""
+    if raw.caught_up:
+        return []
     rows = zip(commits.partitions, commits.offsets, raw.lags, strict=True)
     first = [(partition, offset) for partition, offset, lag in rows if lag]
     if not raw.lost:
@@ -141,23 +158,22 @@ def group_topic(
     counters: Counters,
 ) -> GroupTopic:
     """Everything about one group on one topic, with the ages of the records it has not read yet."""
+    identity = (commits.topic, commits.labels, commits.partitions, commits.offsets)
+    tail = (counters.lost, counters.rewinds)
+    if raw.caught_up:
+        count = len(commits.partitions)
+        return GroupTopic(*identity, *_zeros(count), NOTHING, NOTHING, NOTHING, {OK: count}, *tail)
     ages = _Ages(commits, ends, list(raw.lags), dict(raw.states), times, now)
     ages.fill()
-    states = {**ages.states, **_without_commit(commits, ends)}
-    return GroupTopic(
-        commits.topic,
-        commits.labels,
-        commits.partitions,
-        commits.offsets,
-        tuple(ages.lags),
-        tuple(ages.ages),
-        ages.bounds,
-        _retention_used(commits.partitions, ages.lags, ends),
-        states,
-        _counts(commits, ends, states),
-        counters.lost,
-        counters.rewinds,
-    )
+    states = ages.states if raw.everywhere else {**ages.states, **_without_commit(commits, ends)}
+    counts = _counts(len(ends.highs) if raw.everywhere else len(_domain(commits, ends)), states)
+    used = _retention_used(commits.partitions, ages.lags, ends)
+    return GroupTopic(*identity, tuple(ages.lags), tuple(ages.ages), ages.bounds, used, states, counts, *tail)
+
+
+@lru_cache(maxsize=512)
+def _zeros(count: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    return (0,) * count, (0.0,) * count
 
 
 @dataclass(slots=True)
@@ -208,8 +224,6 @@ class _Ages:
 def _without_commit(commits: Commits, ends: TopicEnds) -> dict[int, str]:
     """States of the partitions of the domain that have no commit; an empty one is fine and not named."""
     states = dict.fromkeys(commits.unreadable, UNREADABLE)
-    if _commits_everywhere(commits, ends):
-        return states
     for partition in _domain(commits, ends) - set(commits.partitions) - set(commits.unreadable):
         start, high = ends.bounds(partition)
         if start is None or high is None:
@@ -219,18 +233,13 @@ def _without_commit(commits: Commits, ends: TopicEnds) -> dict[int, str]:
     return states
 
 
-def _commits_everywhere(commits: Commits, ends: TopicEnds) -> bool:
-    return len(commits.partitions) == len(ends.highs) > max(commits.partitions, default=0) and not commits.unreadable
-
-
 def _domain(commits: Commits, ends: TopicEnds) -> set[int]:
     """The assigned partitions, and all of the topic once the group has a commit on it."""
     whole: Iterable[int] = range(len(ends.highs)) if commits.partitions or commits.unreadable else ()
     return {*whole, *commits.assigned, *commits.partitions, *commits.unreadable}
 
 
-def _counts(commits: Commits, ends: TopicEnds, states: Mapping[int, str]) -> dict[str, int]:
-    size = len(ends.highs) if _commits_everywhere(commits, ends) else len(_domain(commits, ends))
+def _counts(size: int, states: Mapping[int, str]) -> dict[str, int]:
     counts = {OK: size - len(states)}
     if states:
         counts.update(Counter(states.values()))
@@ -240,11 +249,10 @@ def _counts(commits: Commits, ends: TopicEnds, states: Mapping[int, str]) -> dic
 def _retention_used(partitions: Sequence[int], lags: Sequence[int | None], ends: TopicEnds) -> dict[int, float]:
     """Share of the retained log that is still unread, for partitions with lag."""
     used: dict[int, float] = {}
-    if not any(lags):
-        return used
+    starts, highs = ends.starts, ends.highs
     for partition, lag in zip(partitions, lags, strict=True):
-        if lag:
-            start, high = ends.bounds(partition)
+        if lag and partition < len(highs):
+            start, high = starts[partition], highs[partition]
             if start is not None and high is not None and high > start:
                 used[partition] = lag / (high - start)
     return used

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from exporter.clients.kafka.commits import CommitTable
 from exporter.clients.kafka.ends import EndTable
@@ -45,6 +46,7 @@ class World:
     by_group: dict[str, list[Row]] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=65536)
 def topic_id_text(topic_id: bytes) -> str:
     """As Kafka's tools write it; empty for none."""
     return "" if topic_id == NO_TOPIC_ID else urlsafe_b64encode(topic_id).decode().rstrip("=")
@@ -133,16 +135,15 @@ def _row(
 
 def wanted(world: World, settings: SettingsReader, exact: bool) -> Iterable[Wanted]:
     """The positions whose age is to be known: the first unread offset of each partition with lag, of every group."""
-    seen: set[Position] = set()
-    for rows in world.by_group.values():
-        for row in rows:
+    asked: dict[str, set[tuple[int, int]]] = {}
+    for row in (row for rows in world.by_group.values() for row in rows):
+        places = unread(row.commits, row.ends, row.raw)
+        if places:
             topic = row.commits.topic
-            places = [
-                (p, offset) for p, offset in unread(row.commits, row.ends, row.raw) if (topic, p, offset) not in seen
-            ]
-            seen.update([(topic, partition, offset) for partition, offset in places])
-            if places:
-                yield from wanted_of(world, settings, topic, places, exact)
+            seen = asked.setdefault(topic, set())
+            fresh = [place for place in places if place not in seen] if seen else places
+            seen.update(fresh)
+            yield from wanted_of(world, settings, topic, fresh, exact)
 
 
 def wanted_of(
@@ -150,28 +151,19 @@ def wanted_of(
 ) -> Iterable[Wanted]:
     """Positions (partition, offset) of one topic with all that is known of them; none whose ends are unknown."""
     row, ends = world.rows[topic], world.ends.topics[topic]
-    leaders = {part.partition: part.leader for part in row.partitions}
     known = settings.of(row)
     remote = known is not None and known.remote_storage
     may_read = exact and row.may_read is not False
+    leaders = {part.partition: part.leader for part in row.partitions}
+    topic_id, starts, stables, highs = row.topic_id, ends.starts, ends.stables, ends.highs
     for partition, offset in places:
-        start, high = ends.bounds(partition)
+        start, stable, high = starts[partition], stables[partition], highs[partition]
         if start is None or high is None:
             continue
-        stable = ends.stables[partition]
-        readable = may_read and not (remote and offset < world.ends.local_starts.get((topic, partition), high + 1))
-        yield Wanted(
-            topic,
-            row.topic_id,
-            partition,
-            offset,
-            start,
-            high,
-            high if stable is None else stable,
-            leaders[partition],
-            readable,
-            remote,
-        )
+        local = not remote or offset >= world.ends.local_starts.get((topic, partition), high + 1)
+        stable = high if stable is None else stable
+        leader = leaders[partition]
+        yield Wanted(topic, topic_id, partition, offset, start, high, stable, leader, may_read and local)
 
 
 def open_transactions(world: World, found: Iterable[Topic]) -> list[tuple[str, list[tuple[int, int]]]]:

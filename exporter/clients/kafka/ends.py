@@ -31,6 +31,11 @@ class EndTable:
         self.failed: dict[PartitionId, Failure] = {}
         self.again: set[PartitionId] = set()
 
+    def close(self) -> None:
+        """Take every topic's ends as final."""
+        for ends in self.topics.values():
+            ends.close()
+
     def column(self, topic: str, end: End) -> list[int | None]:
         """The list of the topic that holds this end."""
         ends = self.topics[topic]

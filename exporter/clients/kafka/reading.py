@@ -119,6 +119,7 @@ class Reading:
                 fresh = self.parts.topics.read(run)
                 retry = ends.again(table, fresh.layout if fresh else topics.layout)
                 reader.read(_known_part(retry, topics.rows), remote, table)
+        table.close()
         self._observe(topics, before, time.time())
         ends.report(table, topics.offline, run)
         self.runs.append(run.run())
@@ -129,7 +130,7 @@ class Reading:
         times.begin()
         for name, row in topics.rows.items():
             table = self.ends.topics[name]
-            if table.complete:
+            if table.whole:
                 bounds = dict(enumerate(zip(table.starts, table.highs, strict=True)))
             else:
                 pairs = enumerate(zip(table.starts, table.highs, strict=True))

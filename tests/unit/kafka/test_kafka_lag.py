@@ -26,7 +26,9 @@ def commits(offsets: dict[int, int], **more) -> Commits:  # type: ignore[no-unty
 
 
 def ends(*rows: tuple[int | None, int | None, int | None]) -> TopicEnds:
-    return TopicEnds([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    made = TopicEnds([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    made.close()
+    return made
 
 
 def joined(offsets, rows, times=None, **more):  # type: ignore[no-untyped-def]
