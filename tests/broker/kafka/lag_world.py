@@ -34,10 +34,10 @@ class LagWorld:
         for reader in self._readers:
             reader.close()
         for group in self._groups:
-            with suppress(KafkaException):
+            with suppress(KafkaException, TimeoutError):
                 self.admin.delete_consumer_groups([group])[group].result(10)
         for topic in self._topics:
-            with suppress(KafkaException):
+            with suppress(KafkaException, TimeoutError):
                 self.admin.delete_topics([topic])[topic].result(10)
 
     def create(self, topic: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
