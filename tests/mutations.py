@@ -139,15 +139,15 @@ def dead_nodes_missing(patch: pytest.MonkeyPatch) -> None:
 
 
 @mutation
-def believe_the_state(patch: pytest.MonkeyPatch) -> None:
-    """A quorum queue of RabbitMQ is available when the broker says `running`, as it does in a minority."""
+def believe_the_leader(patch: pytest.MonkeyPatch) -> None:
+    """A quorum queue of RabbitMQ is available when a node that runs calls itself its leader, as in a minority."""
     from exporter.model import rabbitmq_queues
 
     told = rabbitmq_queues._replicas
 
     def believing(listed: Any, facts: Any) -> Any:
         found = told(listed, facts)
-        return None if found is None else replace(found, leader_available=listed.state == "running")
+        return None if found is None else replace(found, leader_available=listed.leader in facts.running)
 
     patch.setattr(rabbitmq_queues, "_replicas", believing)
 

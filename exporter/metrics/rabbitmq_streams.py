@@ -16,8 +16,9 @@ LAG = Family(
     "mq_rabbitmq_stream_consumer_lag_offsets",
     "gauge",
     "Offsets from what the consumer stored under its reference name to the last one that a majority of the replicas "
-    "holds. Without `cli:` only for connected consumers of the stream protocol that have a name, and to what they "
-    "consumed. AMQP consumers can't be asked. Read at the slow interval.",
+    "holds. The records in which the broker keeps stored offsets take offsets, too, so a consumer that has read all "
+    "may show a few. Without `cli:` only for connected consumers of the stream protocol that have a name, and "
+    "by what they consumed. AMQP consumers can't be asked. Read at the slow interval.",
     ("vhost", "queue", "consumer"),
     "`cli:` for stored offsets; else the plugin rabbitmq_stream_management",
 )

@@ -73,8 +73,8 @@ def explain(error: BaseException, address: str, timeout: float) -> Failure:
     if any(isinstance(one, timeouts) for one in chain):
         return late(address, timeout)
     if any(isinstance(one, (ConnectionResetError, urllib3.exceptions.ProtocolError)) for one in chain):
-        what = "the connection was closed without an answer; a TLS port asked without https, or a node going down?"
-        return Failure(Kind.UNREACHABLE, f"{address}: {what}")
+        what = "is it the AMQP port (management is 15672), a TLS port asked without https, or a node going down?"
+        return Failure(Kind.UNREACHABLE, f"{address}: closed without an answer: {what}")
     reason = next((one.strerror for one in chain if isinstance(one, OSError) and one.strerror), type(error).__name__)
     return Failure(Kind.UNREACHABLE, f"{address}: {reason}")
 

@@ -48,16 +48,16 @@ def hear(collected: Collected, queues: Mapping[QueueName, object], urls: Mapping
 
 
 def judge_nodes(
-    run: Run, collected: Collected, nodes: Mapping[str, ListedNode] | None, management: Failure | None
+    run: Run, collected: Collected, nodes: Mapping[str, ListedNode] | None, silence: Failure | None
 ) -> None:
-    """A node that is down need not answer. `management`: why the management API is of no use in this poll, if it is."""
+    """A node that is down need not answer. `silence`: why no endpoint is known, where that is no fault of the nodes."""
     for node, failure in sorted(collected.failures.items()):
         if nodes is None or node not in nodes or nodes[node].node.up:
             run.failed(f"node {node}", failure)
     if collected.pages or collected.failures:
         return
-    if management is not None:
-        run.failed("management API", management)
+    if silence is not None:
+        run.failed("management API", silence)
         return
     what = "no node has a Prometheus listener (rabbitmq-plugins enable rabbitmq_prometheus): no counts of dead letters"
     run.failed("nodes", Failure(Kind.UNSUPPORTED, what))

@@ -62,6 +62,7 @@ class Poll:
         self.began = time.monotonic()
         self.runs: dict[str, Run] = {}
         self.failure: Failure | None = None  # why the management API is of no use in this poll
+        self.blind: Failure | None = None  # why it shows no listeners
         self.ages: Future[dict[QueueName, float]] | None = None
 
     def snapshot(self) -> RabbitSnapshot:
@@ -125,6 +126,9 @@ class Poll:
 
     def _discovered(self, overview: Overview) -> None:
         self.known.version = overview.version
+        if not overview.listeners:
+            what = "the user lacks the `monitoring` tag, so the nodes' own endpoints are not shown to it"
+            self.blind = Failure(Kind.AUTHORIZATION, what)
         here = (overview.node, self.reader.management.url)
         self.reader.endpoints.discovered(discover(overview.listeners, self.config.node_metrics_urls, here))
         self._start_nodes()  # those that were not known before
@@ -174,7 +178,7 @@ class Poll:
         run = self.runs["node_metrics"] = Run("node_metrics", self.config.interval)
         endpoints = self.reader.endpoints
         collected = endpoints.collect()
-        judge_nodes(run, collected, nodes, self.failure)
+        judge_nodes(run, collected, nodes, self.failure or self.blind)
         word = hear(collected, self.known.queues, endpoints.urls)
         run.stop()
         self.known.answering |= word.pages.keys()

@@ -26,7 +26,7 @@ SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The cluster as the node that answered sees it."""
+    """The cluster as the node that answered sees it. A user without the `monitoring` tag sees no node or listener."""
 
     node: str
     version: str | None
@@ -40,13 +40,13 @@ class Overview:
 def overview(management: Management) -> Overview:
     """The first request of a poll."""
     answer = management.get("overview")
-    if not isinstance(answer, dict) or text(answer.get("node")) is None:
+    if not isinstance(answer, dict) or text(answer.get("management_version")) is None:
         raise RequestError(Failure(Kind.PROTOCOL, f"{management.url} is not a RabbitMQ management API"))
     totals = answer.get("object_totals")
     totals = totals if isinstance(totals, dict) else {}
     listeners = answer.get("listeners")
     return Overview(
-        node=str(answer["node"]),
+        node=text(answer.get("node")) or "",
         version=text(answer.get("rabbitmq_version")) or text(answer.get("management_version")),
         cluster_name=text(answer.get("cluster_name")),
         stats=answer.get("disable_stats") is not True,

