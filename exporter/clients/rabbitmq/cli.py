@@ -22,6 +22,8 @@ from exporter.model.rabbitmq import QueueName
 from exporter.model.rabbitmq_listing import whole
 from exporter.model.rabbitmq_streams import Tracked
 
+PATIENCE = 3  # timeouts: the tool is a virtual machine of its own that starts and joins the cluster for each call
+
 QUORUM_AGES = """
 #{now => erlang:system_time(millisecond), queues => [
   begin
@@ -111,7 +113,7 @@ def evaluate(config: RabbitMQ, expression: str) -> Any:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise RequestError(Failure(Kind.UNREACHABLE, f"{config.cli[0]} cannot be run: {reason}")) from None
-    out, err = _finished(process, config.timeout)
+    out, err = _finished(process, PATIENCE * config.timeout)
     if process.returncode != 0:
         raise RequestError(_failed(config.cli[0], process.returncode, err))
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,7 +20,7 @@ from exporter.clients.rabbitmq.management import Management
 from exporter.clients.rabbitmq.node_endpoints import discover
 from exporter.clients.rabbitmq.node_word import NodeWord, hear, judge_nodes
 from exporter.clients.rabbitmq.questions import Layout, Overview, literal_vhosts
-from exporter.clients.rabbitmq.slow_collectors import collect_layout, collect_streams
+from exporter.clients.rabbitmq.slow_collectors import collect_layout, collect_streams, collect_tracking
 from exporter.config.model import Filter
 from exporter.model.common import CollectorRun, Expected, Kind, Problem
 from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, Node, QueueName, RabbitSnapshot, StreamConsumer
@@ -63,7 +62,6 @@ class Poll:
         self.runs: dict[str, Run] = {}
         self.failure: Failure | None = None  # why the management API is of no use in this poll
         self.blind: Failure | None = None  # why it shows no listeners
-        self.ages: Future[dict[QueueName, float]] | None = None
 
     def snapshot(self) -> RabbitSnapshot:
         """The whole poll."""
@@ -101,24 +99,12 @@ class Poll:
 
     def _start_ages(self) -> None:
         known = self.known.queues
-        wanted = not known or any(queue.type == QUORUM for queue in known.values())
-        if self.config.cli and wanted:
-            self.runs["quorum_ages"] = Run("quorum_ages", self.config.interval)
-            self.ages = self.reader.pool.submit(cli.quorum_ages, self.config)
+        if self.config.cli and (not known or any(queue.type == QUORUM for queue in known.values())):
+            self.reader.ages.start(lambda: cli.quorum_ages(self.config))
 
     def _collect_ages(self) -> dict[QueueName, float]:
-        if self.ages is None:
-            return {}
-        run = self.runs["quorum_ages"]
-        try:
-            return self.ages.result(timeout=self.config.timeout + 1)  # the process ends at the timeout at the latest
-        except RequestError as error:
-            run.failed("quorum queues", error.failure)
-        except TimeoutError:
-            run.failed("quorum queues", Failure(Kind.TIMEOUT, "the CLI's process could not be ended"))
-        finally:
-            run.stop()
-        return {}
+        """As the CLI said last: it takes about a second, more on a busy machine, and no poll waits for it."""
+        return self.reader.ages.take(self.reader.patience(self.reader.ages)) or {}
 
     def _start_nodes(self) -> None:
         if self.config.node_metrics:
@@ -168,9 +154,11 @@ class Poll:
         return collect_layout(self.reader.layout, self.reader.management, overview, failure, known)
 
     def _streams(self) -> tuple[StreamConsumer, ...] | None:
-        return collect_streams(
-            self.reader.streams, self.reader.management, self.config, self.failure, self.known.queues
-        )
+        reader, queues = self.reader, self.known.queues
+        if self.config.cli:
+            patience = reader.patience(reader.tracking)
+            return collect_tracking(reader.tracking, self.config, self.failure, queues, patience)
+        return collect_streams(reader.streams, reader.management, self.failure, queues)
 
     def _collect_nodes(self, nodes: Mapping[str, ListedNode] | None) -> NodeWord:
         if not self.config.node_metrics:
@@ -288,7 +276,9 @@ class Poll:
         return {address_of(url): answered for url, answered in urls.items()} | dict(word.endpoints)
 
     def _finished_runs(self) -> tuple[CollectorRun, ...]:
-        slow = [run for run in (self.reader.layout.run, self.reader.streams.run) if run is not None]
+        reader = self.reader
+        others = (reader.layout.run, reader.streams.run, reader.tracking.run, reader.ages.run)
+        slow = [run for run in others if run is not None]
         return (*(run.done() for run in self.runs.values()), *slow)
 
 

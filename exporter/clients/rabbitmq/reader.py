@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from exporter.clients.rabbitmq.background import Background
 from exporter.clients.rabbitmq.collecting import Slow
 from exporter.clients.rabbitmq.management import Management
 from exporter.clients.rabbitmq.node_endpoints import NodeEndpoints
@@ -13,8 +14,9 @@ from exporter.clients.rabbitmq.poll import Known, Poll
 from exporter.clients.rabbitmq.probes import Probes
 from exporter.clients.rabbitmq.questions import Layout
 from exporter.config.model import RabbitMQ
-from exporter.model.rabbitmq import RabbitSnapshot, StreamConsumer
+from exporter.model.rabbitmq import QueueName, RabbitSnapshot, StreamConsumer
 from exporter.model.rabbitmq_memory import QueueMemory
+from exporter.model.rabbitmq_streams import Tracked
 
 THREADS = 64
 
@@ -31,12 +33,20 @@ class RabbitReader:
         self.memory = QueueMemory()
         self.layout: Slow[Layout] = Slow("topology", config.slow_interval)
         self.streams: Slow[tuple[StreamConsumer, ...]] = Slow("streams", config.slow_interval)
+        self.ages: Background[dict[QueueName, float]] = Background(
+            "quorum_ages", "quorum queues", self.pool, config.interval
+        )
+        self.tracking: Background[list[Tracked]] = Background("streams", "streams", self.pool, config.slow_interval)
         self.known = Known()
         self.contradictions: Counter[str] = Counter()
 
     def poll(self) -> RabbitSnapshot:
         """Read what can be read within the deadlines. Never raises because of a broker."""
         return Poll(self).snapshot()
+
+    def patience(self, calling: Background[Any]) -> float:
+        """How long a poll waits for such a call: a timeout for the first, so that one poll alone is complete."""
+        return self.config.timeout if calling.run is None else min(self.config.timeout, self.config.interval / 3)
 
     def state(self) -> dict[str, Any]:
         """The history of each queue."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from exporter.clients.rabbitmq import cli, questions
+from exporter.clients.rabbitmq.background import Background
 from exporter.clients.rabbitmq.collecting import Slow
 from exporter.clients.rabbitmq.failures import Failure, RequestError
 from exporter.clients.rabbitmq.management import Management
@@ -13,7 +14,7 @@ from exporter.config.model import RabbitMQ
 from exporter.model.common import Kind
 from exporter.model.rabbitmq import STREAM, QueueName, StreamConsumer
 from exporter.model.rabbitmq_listing import Listed
-from exporter.model.rabbitmq_streams import from_consumers, from_tracking
+from exporter.model.rabbitmq_streams import Tracked, from_consumers, from_tracking
 
 
 def collect_layout(
@@ -57,18 +58,17 @@ def outdated(layout: Layout, queues: Mapping[QueueName, Listed]) -> bool:
 def collect_streams(
     slow: Slow[tuple[StreamConsumer, ...]],
     management: Management,
-    config: RabbitMQ,
     failure: Failure | None,
     queues: Mapping[QueueName, Listed],
 ) -> tuple[StreamConsumer, ...] | None:
-    """Consumers of the streams among the queues."""
+    """Consumers of the streams among the queues, as far as they are connected."""
     if not slow.due():
         return slow.value
     run = slow.begin()
-    streams = {name: len(queue.members or ()) for name, queue in queues.items() if queue.type == STREAM}
+    streams = _streams(queues)
     found: tuple[StreamConsumer, ...] | None = None
     try:
-        found = tuple(_consumers(management, config, failure, streams)) if streams else ()
+        found = tuple(_consumers(management, failure, streams)) if streams else ()
     except RequestError as error:
         run.failed("streams", error.failure)
     slow.end(run, found)
@@ -76,13 +76,11 @@ def collect_streams(
 
 
 def _consumers(
-    management: Management, config: RabbitMQ, failure: Failure | None, streams: Mapping[QueueName, int]
+    management: Management, failure: Failure | None, streams: Mapping[QueueName, int]
 ) -> list[StreamConsumer]:
-    """By stored offsets where the CLI may be run; else those connected consumers that the broker lists."""
-    if failure is not None:  # also for the CLI: when a node is frozen it would only cost another timeout
+    """The connected consumers that the broker lists; stored offsets are known to the CLI alone."""
+    if failure is not None:
         raise RequestError(failure)
-    if config.cli:
-        return from_tracking(cli.stream_tracking(config), streams)
     try:
         consumers = from_consumers(questions.stream_consumers(management))
     except RequestError as error:
@@ -91,3 +89,27 @@ def _consumers(
         what = "needs the plugin rabbitmq_stream_management, or `cli:` for stored offsets"
         raise RequestError(Failure(Kind.UNSUPPORTED, f"consumer lag of streams {what}")) from None
     return [consumer for consumer in consumers if consumer.stream in streams]
+
+
+def collect_tracking(
+    tracking: Background[list[Tracked]],
+    config: RabbitMQ,
+    failure: Failure | None,
+    queues: Mapping[QueueName, Listed],
+    patience: float,
+) -> tuple[StreamConsumer, ...] | None:
+    """Consumers of the streams by their stored offsets, as the CLI said last."""
+    streams = _streams(queues)
+    if not streams:
+        return ()
+    if failure is not None:  # when a node is frozen the CLI would hang as well
+        tracking.refuse(failure)
+    else:
+        tracking.start(lambda: cli.stream_tracking(config))
+    found = tracking.take(patience)
+    return None if found is None else tuple(from_tracking(found, streams))
+
+
+def _streams(queues: Mapping[QueueName, Listed]) -> dict[QueueName, int]:
+    """Stream -> its number of members."""
+    return {name: len(queue.members or ()) for name, queue in queues.items() if queue.type == STREAM}
