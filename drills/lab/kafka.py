@@ -60,6 +60,14 @@ class Controller(KafkaNode):
         """ApiVersions on the controller listener."""
         return probes.kafka_answers(self.site.ports.controller(self.number))
 
+    def lack(self) -> str | None:
+        """It serves when it answers and the quorum has a leader: itself or another running controller."""
+        if not self.answers():
+            return "does not answer yet"
+        running = [self, *(peer for peer in self.peers if isinstance(peer, Controller) and peer.running())]
+        leads = any(probes.kafka_leads(self.site.ports.controller(one.number)) for one in running)
+        return None if leads else "no controller leads"
+
     def prepare(self) -> None:
         """Writes the properties; formats the log directory of a new one from the checkpoint all three share."""
         write_whole(self.properties, kafka_config.controller_properties(self.site.ports, self.number, str(self.data)))
@@ -99,6 +107,19 @@ class Broker(KafkaNode):
             if seen is not None and self.number not in seen:
                 return f"fenced or not registered yet, says {broker.name}"
         return None
+
+    def needs(self) -> str | None:
+        """A leader of the controllers.
+
+        Kafka 4.4's broker, when the leadership moves while it registers, was seen to try for ever ("the RPC got timed
+        out before it could be sent") until the leadership moved again.
+        """
+        ports = [self.site.ports.controller(number) for number in NODES]
+        return None if any(probes.kafka_leads(port) for port in ports) else "the controllers have no leader yet"
+
+    def logs(self) -> list[Path]:
+        """Its own, then those of the controllers, who may be the reason."""
+        return [self.log, *(peer.log for peer in self.peers if isinstance(peer, Controller))]
 
     def log_dirs(self) -> list[Path]:
         """Its log directories; the second is on a tmpfs when one was asked for."""

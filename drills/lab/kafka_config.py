@@ -19,6 +19,10 @@ COMMON = {
     "default.replication.factor": "3",
     "auto.create.topics.enable": "false",
     "share.coordinator.state.topic.min.isr": "2",
+    # the defaults (2 s, 2 s, 1 s) let a busy machine elect one controller after another and none for long
+    "controller.quorum.fetch.timeout.ms": "4000",
+    "controller.quorum.request.timeout.ms": "4000",
+    "controller.quorum.election.timeout.ms": "2000",
     "num.network.threads": "2",
     "num.io.threads": "4",
 }
@@ -32,7 +36,6 @@ BROKER = {
     "transaction.state.log.num.partitions": "12",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "share.coordinator.state.topic.num.partitions": "6",
-    "broker.heartbeat.interval.ms": "1000",
     "initial.broker.registration.timeout.ms": "300000",  # on a busy machine the controllers may take a minute
     "replica.lag.time.max.ms": "10000",
     # groups: react at once, so that a test need not wait for a timer meant for production

@@ -51,6 +51,7 @@ class Node(ABC):
 
     system: str
     program: str
+    patience = 75.0  # seconds after which `up` takes a node that runs, and does not serve, for hung and replaces it
 
     def __init__(self, site: Site, name: str, number: int) -> None:
         self.site = site
@@ -81,6 +82,10 @@ class Node(ABC):
     def lack(self) -> str | None:
         """What is missing until it takes its part in its cluster; None when nothing is."""
         return None if self.answers() else "does not answer yet"
+
+    def needs(self) -> str | None:
+        """What must come before it is started together with the others; None when nothing."""
+        return None
 
     def thaw_lack(self) -> str | None:
         """What is missing after a thaw; None when nothing is."""
@@ -116,7 +121,7 @@ class Node(ABC):
 
     def failure(self) -> str:
         """The tail of its logs, for a message."""
-        return "\n".join(f"--- end of {log}\n{processes.tail(log, 20)}" for log in self.logs() if log.exists())
+        return "\n".join(f"--- end of {log}\n{processes.tail(log, 12)}" for log in self.logs() if log.exists())
 
     # changes; each returns when the new state is true
 

@@ -10,7 +10,8 @@ import struct
 from typing import Any
 
 TIMEOUT = 2.0  # seconds
-API_VERSIONS, METADATA = 18, 3
+API_VERSIONS, METADATA, DESCRIBE_QUORUM = 18, 3, 55
+QUORUM_TOPIC = b"__cluster_metadata"
 
 
 def kafka_answers(port: int) -> bool:
@@ -34,6 +35,20 @@ def kafka_brokers(port: int) -> frozenset[int] | None:
         ids.add(broker)
         at = _after_string(answer, _after_string(answer, at + 4) + 4)
     return frozenset(ids)
+
+
+def kafka_leads(port: int) -> bool:
+    """Whether the controller on `port` is the active one: only that answers DescribeQuorum without an error.
+
+    Version 0 about partition 0; the error of the partition is behind the error of the whole (int16), the lengths of two
+    arrays and of the topic's name (a byte each), the name and the partition's number (int32).
+    """
+    topic = bytes([len(QUORUM_TOPIC) + 1]) + QUORUM_TOPIC
+    answer = _ask_kafka(
+        port, DESCRIBE_QUORUM, 0, b"\2" + topic + b"\2" + struct.pack(">i", 0) + b"\0\0\0", flexible=True
+    )
+    at = 2 + 3 + len(QUORUM_TOPIC) + 4
+    return answer is not None and answer[:2] == b"\0\0" and answer[at : at + 2] == b"\0\0"
 
 
 def amqp_answers(port: int) -> bool:
@@ -72,15 +87,16 @@ def http_get(
         connection.close()
 
 
-def _ask_kafka(port: int, api: int, version: int, body: bytes) -> bytes | None:
-    """The body of the answer to a request with header v1; None when there is none in time."""
-    request = struct.pack(">hhih", api, version, 1, 3) + b"lab" + body
+def _ask_kafka(port: int, api: int, version: int, body: bytes, *, flexible: bool = False) -> bytes | None:
+    """The body of the answer; None when there is none in time. Flexible headers end with a count of tags: none."""
+    tags = b"\0" if flexible else b""
+    request = struct.pack(">hhih", api, version, 1, 3) + b"lab" + tags + body
     try:
         with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
             connection.settimeout(TIMEOUT)
             connection.sendall(struct.pack(">i", len(request)) + request)
             (size,) = struct.unpack(">i", _exactly(connection, 4))
-            return _exactly(connection, size)[4:]
+            return _exactly(connection, size)[4 + len(tags) :]
     except OSError:
         return None
 

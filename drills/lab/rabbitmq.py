@@ -19,7 +19,7 @@ from drills.lab.waiting import wait_for
 
 PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # not the wrappers in /usr/sbin, which change the user and the folder
 USER = "guest:guest"
-CLI = 30.0  # seconds for one command
+CLI = 60.0  # seconds for one command
 
 
 class RabbitNode(Node):
@@ -27,6 +27,7 @@ class RabbitNode(Node):
 
     system = "rabbitmq"
     program = "beam.smp"
+    patience = 150.0  # on a busy machine it forms its cluster slowly, and should not be killed while it does
 
     @property
     def erlang_name(self) -> str:
