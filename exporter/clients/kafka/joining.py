@@ -32,6 +32,7 @@ def join(reading: Reading) -> KafkaSnapshot:
     times = _ages(reading, world, found, feeds)
     now = time.time()
     groups = assembly.groups(world, parts.memory, times, now, parts.config.abandoned_after)
+    reading.skip("commits", "abandoned_group", sum(group.abandoned for group in groups))
     found = [_with_open_transactions(topic, times, now) for topic in found]
     letters = _dead_letter_queues(reading, found, groups, feeds, times, now)
     return _frozen(reading, now, found, groups, letters, feeds)

@@ -137,6 +137,13 @@ class Reading:
                 bounds = {number: pair for number, pair in pairs if None not in pair}
             times.observe(name, row.topic_id, bounds, before, after)  # type: ignore[arg-type]  # no None is left in it
 
+    def skip(self, collector: str, reason: str, count: int) -> None:
+        """Note items that turned out to be left out after their collector had run."""
+        if count:
+            changed = [(run, {**run.skipped, reason: count}) for run in self.runs if run.name == collector]
+            kept = [run for run in self.runs if run.name != collector]
+            self.runs = kept + [replace(run, skipped=skipped) for run, skipped in changed]
+
     def _topics(self) -> Topics:
         assert self.topics is not None
         return self.topics

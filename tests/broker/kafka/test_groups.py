@@ -94,6 +94,26 @@ def test_a_deleted_group_is_gone_and_an_expected_one_is_named(kafka: LagWorld, f
     assert (snapshot.groups, snapshot.expected.groups, snapshot.expected.brokers) == ((), (group,), 3)
 
 
+def test_a_share_groups_dead_letter_topic_is_found_by_its_configuration(kafka: LagWorld, fresh_name: Name) -> None:
+    topic, group = kafka.create(fresh_name("topic")), fresh_name("group")
+    dlq = f"dlq.{topic}"
+    kafka.create(dlq, errors_deadletterqueue_group_enable="true")
+    kafka.set_group(group, "errors.deadletterqueue.topic.name", dlq)
+    reader = kafka.reader(topic, dlq, group)
+    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    try:
+        consumer.subscribe([topic])
+        joined(reader, group, [consumer], 1)
+        snapshot = wait(reader.poll, lambda seen: len(seen.dead_letter_sources) == 3)
+    finally:
+        consumer.close()
+    assert snapshot.dead_letter_sources == (
+        DeadLetterSource(dlq, "", group, "share_group"),
+        DeadLetterSource(dlq, "", topic, "pattern"),
+        DeadLetterSource(dlq, "", topic, "topic_config"),
+    )
+
+
 def test_a_dead_letter_topic_counts_what_its_handler_has_not_read(kafka: LagWorld, fresh_name: Name) -> None:
     source = kafka.create(fresh_name("topic"))
     topic, group = kafka.create(f"{source}.DLQ", 2), fresh_name("group")

@@ -10,6 +10,9 @@ from confluent_kafka import Producer
 
 from exporter.clients.kafka import reader as reader_module
 from exporter.clients.kafka.reading import Reading
+from exporter.clients.kafka.recorder import Recorder
+from exporter.clients.kafka.topics import TopicReader, Topics
+from exporter.metrics import kafka_group_offsets, kafka_group_topics
 from exporter.model.kafka import GroupTopic
 from tests.broker.kafka.lag_world import LagWorld, ages, group_of, lags, problems, row_of, topic_of, wait
 from tests.mutations import fails_under, mutation
@@ -134,7 +137,24 @@ def test_a_commit_that_goes_back_is_a_rewind(kafka: LagWorld, fresh_name: Name) 
     assert (row.rewinds, lags(row)) == (1, {0: 4})
 
 
+@mutation
+def deleted_topics_linger(patch: pytest.MonkeyPatch) -> None:
+    """Go on with the topics of the first poll."""
+    plain, first = TopicReader.read, {}
+
+    def lingering(reader: TopicReader, run: Recorder) -> Topics | None:
+        return first.setdefault(id(reader), plain(reader, run))
+
+    patch.setattr(TopicReader, "read", lingering)
+
+
 def test_deleted_topics_and_groups_are_gone_at_the_next_poll(kafka: LagWorld, fresh_name: Name) -> None:
+    check_deleted_are_gone(kafka, fresh_name)
+    fails_under("deleted_topics_linger", check_deleted_are_gone, kafka, lambda kind: fresh_name(f"{kind}-again"))
+
+
+def check_deleted_are_gone(kafka: LagWorld, fresh_name: Name) -> None:
+    """A topic and a group that were there in one poll are not in the next one after they were deleted."""
     topic, other = kafka.create(fresh_name("topic")), kafka.create(fresh_name("other"))
     group, second = fresh_name("group"), fresh_name("second")
     for name in (topic, other):
@@ -248,6 +268,22 @@ def test_future_timestamps_are_a_state_and_not_a_negative_age(kafka: LagWorld, f
     kafka.commit(group, topic, {0: 0})
     row: GroupTopic = row_of(kafka.reader(topic, group).poll(), group, topic)
     assert (lags(row), ages(row), dict(row.states)) == ({0: 1}, {0: None}, {0: "future_timestamp"})
+
+
+def test_an_abandoned_group_keeps_its_totals_and_is_counted(kafka: LagWorld, fresh_name: Name) -> None:
+    topic, group = kafka.create(fresh_name("topic")), fresh_name("group")
+    kafka.produce(topic, 3)
+    kafka.commit(group, topic, {0: 1})
+    reader = kafka.reader(topic, group, abandoned_after=0.2)
+    assert group_of(reader.poll(), group).abandoned is False
+    snapshot = wait(reader.poll, lambda seen: group_of(seen, group).abandoned)
+    assert {run.name: dict(run.skipped) for run in snapshot.runs if run.skipped} == {"commits": {"abandoned_group": 1}}
+    assert all(run.success for run in snapshot.runs)
+    measured = kafka_group_offsets.measure(snapshot)
+    assert [len(samples) for samples in measured.values()] == [0, 0, 0, 0]
+    assert kafka_group_topics.measure(snapshot)[kafka_group_topics.LAG] == {(group, topic): 2}
+    kafka.commit(group, topic, {0: 2})
+    assert group_of(reader.poll(), group).abandoned is False
 
 
 def test_history_survives_a_restart(kafka: LagWorld, fresh_name: Name) -> None:

@@ -10,13 +10,19 @@ import pytest
 from confluent_kafka.admin import AclOperation
 from confluent_kafka.admin import ResourceType as Resource
 
+from exporter.clients.kafka.brokers import Request
+from exporter.clients.kafka.commits import CommitReader, CommitTable
+from exporter.clients.kafka.messages import metadata, offset_fetch
 from exporter.clients.kafka.reader import KafkaReader
+from exporter.clients.kafka.wire import MalformedError, compact
 from exporter.config.model import Filter, Kafka, Secret
 from exporter.model.common import Kind
 from exporter.model.kafka import KafkaSnapshot
 from tests.broker.kafka.lag_world import LagWorld, ages, lags, problems, row_of
 from tests.broker.kafka.secure_node import PASSWORD, REAUTHENTICATE_MS, SecureNode, secure_node
+from tests.mutations import fails_under, mutation
 
+MISSING = "a-topic-that-nobody-made"
 Name = Callable[[str], str]
 Open = Callable[..., KafkaReader]
 
@@ -124,6 +130,19 @@ def test_without_rights_the_emptiness_is_a_failure(world: LagWorld, reader: Open
     assert failed["topics"] == failed["brokers"] == failed["log_dirs"] == failed["quorum"] == {Kind.AUTHORIZATION}
 
 
+@mutation
+def one_bad_group_hides_all(patch: pytest.MonkeyPatch) -> None:
+    """Give up on the whole answer at the first group in it that has an error."""
+    plain = CommitReader._take_commits
+
+    def hasty(reader: CommitReader, data: bytes, table: CommitTable) -> None:
+        if any(group.error for group in offset_fetch.decode(data)):
+            raise MalformedError("one bad group")
+        plain(reader, data, table)
+
+    patch.setattr(CommitReader, "_take_commits", hasty)
+
+
 def test_one_group_that_may_not_be_described_hides_no_other(
     node: SecureNode, world: LagWorld, reader: Open, fresh_name: Name
 ) -> None:
@@ -131,6 +150,12 @@ def test_one_group_that_may_not_be_described_hides_no_other(
     hidden = world.commit(f"{group}-hidden", topic, {0: 1})
     for kind, name in ((Resource.TOPIC, topic), (Resource.GROUP, group), (Resource.BROKER, "kafka-cluster")):
         node.allow("half", AclOperation.DESCRIBE, kind, name)
+    check_hides_no_other(reader, topic, group, hidden)
+    fails_under("one_bad_group_hides_all", check_hides_no_other, reader, topic, group, hidden)
+
+
+def check_hides_no_other(reader: Open, topic: str, group: str, hidden: str) -> None:
+    """The group we may describe has its lag; the other one is named with the reason."""
     snapshot = reader("half", topic, group, hidden).poll()
     row = row_of(snapshot, group, topic)
     assert lags(row) == {0: 3}
@@ -172,8 +197,21 @@ def test_a_listener_of_another_kind_is_recognised(
     assert words in snapshot.runs[0].problems[0].detail
 
 
-def test_asking_never_creates_a_topic_where_brokers_would(node: SecureNode, world: LagWorld, fresh_name: Name) -> None:
-    missing = fresh_name("missing")  # this node creates topics on sight, as brokers do by default
+@mutation
+def metadata_may_create(patch: pytest.MonkeyPatch) -> None:
+    """Ask for topics by name and let the broker create them, as some clients do."""
+    asked = b"\2" + bytes(16) + compact(MISSING) + b"\0" + b"\1\0\0"
+    patch.setattr(metadata, "request", lambda version: Request(metadata.API_KEY, version, asked))
+
+
+def test_asking_never_creates_a_topic_where_brokers_would(world: LagWorld) -> None:
+    check_never_creates(world)
+    fails_under("metadata_may_create", check_never_creates, world)
+
+
+def check_never_creates(world: LagWorld) -> None:
+    """A topic that does not exist, though the configuration names it, does not exist after two polls either."""
+    missing = MISSING  # this node creates topics on sight, as brokers do by default
     opened = world.reader(missing)
     opened.poll()
     opened.poll()

@@ -319,6 +319,74 @@ def test_scram_logs_in_and_a_session_that_nears_its_end_is_renewed() -> None:
         made.close()
 
 
+def oauth_answers(token: str):  # type: ignore[no-untyped-def]
+    """A broker that lets in who has this token."""
+
+    def answer(key: int, version: int, body: bytes) -> bytes:
+        if key == 17:
+            return INT16.pack(0) + plain_array([plain("OAUTHBEARER")])
+        if key == 36:
+            sent = Cursor(body).nullable_bytes() or b""
+            if sent == b"\x01":  # the client has seen the error and ends the exchange
+                return INT16.pack(58) + compact("token refused") + b"\1" + bytes(8) + b"\0"
+            good = sent == f"n,,\x01auth=Bearer {token}\x01\x01".encode()
+            reply = b"" if good else b'{"status":"invalid_token"}'
+            return INT16.pack(0) + b"\0" + bytes([len(reply) + 1]) + reply + bytes(8) + b"\0"
+        return ECHO
+
+    return answer
+
+
+OAUTH = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
+
+
+def test_a_token_from_a_secret_logs_in_and_a_wrong_one_is_told(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("t0ken\n")
+    secrets = {"sasl_oauth_token": Secret(file=token)}
+    with listener(broker(oauth_answers("t0ken"))) as port:
+        assert asked(f"127.0.0.1:{port}", secrets=secrets, **OAUTH) == ECHO
+        token.write_text("stale1")
+        kind, detail = asked(f"127.0.0.1:{port}", secrets=secrets, **OAUTH)  # type: ignore[misc]
+    assert (kind, "token refused" in detail, "stale1" in detail) == (Kind.AUTHENTICATION, True, False)
+
+
+def test_a_token_is_fetched_by_client_credentials() -> None:
+    forms: list[bytes] = []
+
+    def endpoint(sock: socket.socket) -> None:
+        with sock:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += sock.recv(4096)
+            start, _, rest = head.partition(b"\r\n\r\n")
+            length = next(int(line.split(b":")[1]) for line in start.split(b"\r\n") if b"ength:" in line)
+            forms.append(rest + exactly(sock, length - len(rest)))
+            reply = b'{"access_token":"fetched"}'
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(reply) + reply)
+
+    with listener(endpoint) as token_port, listener(broker(oauth_answers("fetched"))) as port:
+        given = {
+            "sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{token_port}/token",
+            "sasl.oauthbearer.client.id": "me",
+            "sasl.oauthbearer.client.secret": "s3cret",
+            "sasl.oauthbearer.scope": "kafka",
+        }
+        assert asked(f"127.0.0.1:{port}", **OAUTH, **given) == ECHO
+    assert forms == [b"grant_type=client_credentials&client_id=me&client_secret=s3cret&scope=kafka"]
+
+
+def test_kerberos_without_its_library_says_what_is_missing() -> None:
+    with listener(broker(sasl_answers(["GSSAPI"], "u", "p"))) as port:
+        given = {
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "GSSAPI",
+            "sasl_kerberos_service_name": "kafka",
+        }
+        kind, detail = asked(f"127.0.0.1:{port}", **given)  # type: ignore[misc]
+    assert (kind, detail) == (Kind.AUTHENTICATION, "HERE: SASL GSSAPI failed in this client: GSSAPI lib not found!")
+
+
 def test_a_connection_closed_while_idle_is_opened_again_without_a_failure() -> None:
     sockets: list[socket.socket] = []
 
