@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev style check test demo demo-stop lab-up lab-down clean
+.PHONY: help dev style check test docs demo demo-stop lab-up lab-down clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -35,6 +35,10 @@ check: style ## format, lint, types and the tests that need no broker (under a m
 test: style ## everything, on real brokers; installs what that needs and cleans up
 	$(BIN)/mq-drill lab install
 	$(BIN)/pytest
+
+docs: dev ## writes the reference pages anew from the code
+	$(BIN)/mq-exporter metrics-doc --write docs/metrics.md
+	$(BIN)/mq-exporter metrics-doc --configuration --write docs/configuration.md
 
 demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
 	$(BIN)/python -m drills.demo
