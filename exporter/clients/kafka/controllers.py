@@ -20,10 +20,10 @@ KEY = "quorum"
 class QuorumReader:
     """Keeps the last answer for three intervals."""
 
-    def __init__(self, brokers: Brokers, interval: float) -> None:
+    def __init__(self, brokers: Brokers, interval: float, poll_interval: float) -> None:
         self._brokers = brokers
         self._interval = interval
-        self._kept: Kept[tuple[Quorum, dict[str, float]]] = Kept(interval)
+        self._kept: Kept[tuple[Quorum, dict[str, float]]] = Kept(interval, poll_interval)
         self._run: CollectorRun | None = None
 
     def read(self) -> CollectorRun | None:

@@ -17,10 +17,10 @@ NAME = "log_dirs"
 class DirectoryReader:
     """Keeps the directories of each broker for three intervals when it can't be asked."""
 
-    def __init__(self, brokers: Brokers, interval: float) -> None:
+    def __init__(self, brokers: Brokers, interval: float, poll_interval: float) -> None:
         self._brokers = brokers
         self._interval = interval
-        self._kept: Kept[tuple[LogDir, ...]] = Kept(interval)
+        self._kept: Kept[tuple[LogDir, ...]] = Kept(interval, poll_interval)
         self._run: CollectorRun | None = None
 
     def read(self, members: set[int]) -> CollectorRun | None:

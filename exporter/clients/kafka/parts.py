@@ -22,14 +22,15 @@ class Parts:
 
     def __init__(self, config: Kafka) -> None:
         self.config = config
+        paces = (config.slow_interval, config.interval)
         self.brokers = Brokers(config.bootstrap_servers, Client.of(config.client, config.secrets), config.timeout)
         self.topics = TopicReader(self.brokers, config.topics)
         self.groups = GroupReader(self.brokers, config.groups)
         self.commits = CommitReader(self.brokers)
         self.ends = EndReader(self.brokers)
         self.membership = MembershipReader(self.brokers)
-        self.settings = SettingsReader(self.brokers, config.slow_interval)
-        self.directories = DirectoryReader(self.brokers, config.slow_interval)
-        self.quorum = QuorumReader(self.brokers, config.slow_interval)
+        self.settings = SettingsReader(self.brokers, *paces)
+        self.directories = DirectoryReader(self.brokers, *paces)
+        self.quorum = QuorumReader(self.brokers, *paces)
         self.times = RecordTimes(config.interval, config.age_budget, exact=config.ages == "exact")
         self.memory = Memory()

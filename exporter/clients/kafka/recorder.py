@@ -58,10 +58,11 @@ class Recorder:
 
 
 class Kept(Generic[Result]):
-    """Values by key, each good for three intervals of its collector."""
+    """Values by key, each good for three intervals of its collector, or three polls where these are longer."""
 
-    def __init__(self, interval: float) -> None:
+    def __init__(self, interval: float, poll_interval: float) -> None:
         self._interval = interval
+        self._good_for = KEPT_INTERVALS * max(interval, poll_interval)
         self._values: dict[object, tuple[float, Result]] = {}
         self._asked_at = float("-inf")
         self.last_run: CollectorRun | None = None
@@ -81,7 +82,7 @@ class Kept(Generic[Result]):
     def get(self, key: object) -> Result | None:
         """The value if it is young enough."""
         read_at, value = self._values.get(key, (float("-inf"), None))
-        return value if time.monotonic() - read_at <= KEPT_INTERVALS * self._interval else None
+        return value if time.monotonic() - read_at <= self._good_for else None
 
     def keep_only(self, keys: set[object]) -> None:
         """Forget all others: what is gone must not linger."""
@@ -89,5 +90,5 @@ class Kept(Generic[Result]):
 
     def values(self) -> dict[object, Result]:
         """All that are young enough."""
-        oldest = time.monotonic() - KEPT_INTERVALS * self._interval
+        oldest = time.monotonic() - self._good_for
         return {key: value for key, (read_at, value) in self._values.items() if read_at >= oldest}

@@ -31,11 +31,11 @@ NAME = "topic_configs"
 class SettingsReader:
     """Keeps settings by topic id, so that a topic made anew is asked about anew."""
 
-    def __init__(self, brokers: Brokers, interval: float) -> None:
+    def __init__(self, brokers: Brokers, interval: float, poll_interval: float) -> None:
         self._brokers = brokers
         self._interval = interval
-        self._topics: Kept[TopicSettings] = Kept(interval)
-        self._groups: Kept[str] = Kept(interval)
+        self._topics: Kept[TopicSettings] = Kept(interval, poll_interval)
+        self._groups: Kept[str] = Kept(interval, poll_interval)
         self._run: CollectorRun | None = None
 
     def read(self, rows: Mapping[str, TopicRow], share_groups: Iterable[str]) -> CollectorRun | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -38,6 +39,11 @@ class SecureNode:
     certificate: Path
     key: Path
     admin: AdminClient
+    folder: Path
+
+    def lose_second_directory(self) -> None:
+        """Take the second log directory away under the broker, as a dead disk does."""
+        shutil.rmtree(self.folder / "more")
 
     def allow(self, user: str, operation: AclOperation, kind: Resource, name: str = "*") -> None:
         pattern = ResourcePatternType.LITERAL
@@ -66,7 +72,7 @@ def secure_node(folder: Path) -> Iterator[SecureNode]:
         _await(process, ports[0], log)
         admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{ports[0]}"})
         hosts = [f"localhost:{port}" for port in ports[:4]]
-        yield SecureNode(hosts[0], hosts[1], hosts[2], hosts[3], ca, certificate, key, admin)
+        yield SecureNode(hosts[0], hosts[1], hosts[2], hosts[3], ca, certificate, key, admin, folder)
     finally:
         process.kill()
         process.wait(30)
@@ -94,7 +100,7 @@ def _properties(folder: Path, ports: list[int]) -> str:
         "inter.broker.listener.name": "OPEN",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,OPEN:PLAINTEXT,TLS:SSL,MUTUAL:SSL,SEC:SASL_SSL",
         "controller.quorum.bootstrap.servers": f"localhost:{ports[4]}",
-        "log.dirs": str(folder / "data"),
+        "log.dirs": f"{folder / 'data'},{folder / 'more'}",
         "offsets.topic.num.partitions": "3",
         "offsets.topic.replication.factor": "1",
         "group.initial.rebalance.delay.ms": "0",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AclOperation
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AclOperation, NewTopic
 from confluent_kafka.admin import ResourceType as Resource
 
 from exporter.clients.kafka.brokers import Request
@@ -16,9 +18,10 @@ from exporter.clients.kafka.messages import metadata, offset_fetch
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.clients.kafka.wire import MalformedError, compact
 from exporter.config.model import Filter, Kafka, Secret
+from exporter.metrics import kafka_brokers
 from exporter.model.common import Kind
 from exporter.model.kafka import KafkaSnapshot
-from tests.broker.kafka.lag_world import LagWorld, ages, lags, problems, row_of
+from tests.broker.kafka.lag_world import LagWorld, ages, lags, problems, row_of, wait
 from tests.broker.kafka.secure_node import PASSWORD, REAUTHENTICATE_MS, SecureNode, secure_node
 from tests.mutations import fails_under, mutation
 
@@ -99,7 +102,7 @@ def test_a_monitor_sees_everything_through_tls_and_sasl(
     assert lags(row) == {0: 3}
     assert ages(row)[0] is not None
     assert snapshot.quorum is not None
-    assert [directory.offline for directory in snapshot.log_dirs] == [False]
+    assert [directory.offline for directory in snapshot.log_dirs] == [False, False]
 
 
 def test_sessions_are_renewed_before_the_broker_ends_them(world: LagWorld, reader: Open, fresh_name: Name) -> None:
@@ -216,3 +219,27 @@ def check_never_creates(world: LagWorld) -> None:
     opened.poll()
     opened.poll()
     assert missing not in world.admin.list_topics(timeout=10).topics
+
+
+def test_a_log_directory_that_is_lost_is_an_alarm_and_its_space_unknown(
+    node: SecureNode, world: LagWorld, fresh_name: Name
+) -> None:
+    """The last test of this file: the node does not get its directory back."""
+    opened = world.reader()
+    healthy = opened.poll()
+    assert [(disk.alarm, disk.free_bytes is None) for disk in healthy.disks] == [(False, False), (False, False)]
+    node.lose_second_directory()
+
+    def poke() -> KafkaSnapshot:
+        with suppress(KafkaException, TimeoutError):  # a topic whose directory can't be made takes the log directory offline
+            world.admin.create_topics([NewTopic(fresh_name(f"t{time.monotonic_ns()}"), 4, 1)]).popitem()[1].result(10)
+        return opened.poll()
+
+    lost = wait(poke, lambda seen: any(directory.offline for directory in seen.log_dirs))
+    gone = next(directory for directory in lost.log_dirs if directory.offline)
+    assert (gone.path, gone.used, gone.total, gone.usable) == (str(node.folder / "more"), None, None, None)
+    disk = next(disk for disk in lost.disks if disk.dir == gone.path)
+    assert (disk.free_bytes, disk.alarm) == (None, True)
+    measured = kafka_brokers.measure(lost)
+    assert measured[kafka_brokers.OFFLINE] == {("1", str(node.folder / "data")): 0, ("1", gone.path): 1}
+    assert all(path != gone.path for _, path in measured[kafka_brokers.USABLE])
