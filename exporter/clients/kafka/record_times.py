@@ -149,7 +149,10 @@ class RecordTimes:
     def _estimate(
         self, unknown: list[_Sought], times: dict[Position, RecordTime], brokers: Brokers, deadline: float
     ) -> None:
-        """Estimate from the history, which is sharpened first where it needs it and brokers may be asked."""
+        """Estimate from the history, which is sharpened first where it needs it and brokers may be asked.
+
+        An estimate that is too wide is withheld: its middle could raise an alarm that nothing stands behind.
+        """
         now = time.time()
         vague = [
             position._replace(offset=entry.next)
@@ -161,11 +164,14 @@ class RecordTimes:
         if vague:
             sharpen(self._history, vague, brokers, now, deadline)
         for position, entry in unknown:
-            estimate = self._bracket(position, entry).time()
-            if estimate is None:
-                self.skipped["age_in_remote_storage" if position.remote else "age_unknown"] += 1
-            else:
+            bracket = self._bracket(position, entry)
+            estimate = bracket.time()
+            if estimate is not None and good(bracket, now, self._interval):
                 times[position.topic, position.partition, position.offset] = estimate
+            elif position.remote:
+                self.skipped["age_in_remote_storage"] += 1
+            else:
+                self.skipped["age_unknown" if estimate is None else "age_too_uncertain"] += 1
 
     def _bracket(self, position: Wanted, entry: Entry) -> Bracket:
         return self._history.bracket(position.topic, position.topic_id, position.partition, entry.next)

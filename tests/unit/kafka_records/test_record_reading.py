@@ -15,7 +15,7 @@ from exporter.model.common import Kind, Problem
 from exporter.model.record_time import CAUGHT_UP, Position, RecordTime, Wanted
 from tests.mutations import fails_under, mutation
 from tests.unit.kafka_records.record_bytes import TRANSACTIONAL, batch, marker
-from tests.unit.kafka_records.scripted_brokers import Log, ScriptedBrokers
+from tests.unit.kafka_records.scripted_brokers import TOPIC_ID, Log, ScriptedBrokers
 
 
 def log_of(*batches: bytes, **more: object) -> Log:
@@ -267,6 +267,18 @@ def test_without_the_right_to_read_times_come_from_offsets_by_timestamp() -> Non
         assert bound is not None
         assert abs(stamp - stamps[offset][1] / 1000) <= bound <= max(30, 0.1 * (now - stamp)) + 1
     assert ([], True) == (brokers.asked, len(brokers.probes) <= record_probe.MOST_ROUNDS * record_probe.MOST_AT_ONCE)
+
+
+@pytest.mark.parametrize(("gap", "known"), [(20, {}), (600, {"age_too_uncertain": 1})])
+def test_an_estimate_that_is_too_wide_is_withheld(gap: float, known: dict[str, int]) -> None:
+    """The record was written a thousand seconds ago, in a gap between two polls."""
+    brokers, now = ScriptedBrokers({0: log_of(simple())}), time.time()
+    times = RecordTimes(interval=15, budget=0, exact=False)
+    times.begin()
+    times.observe("orders", TOPIC_ID, {0: (0, 3)}, now - 1000 - gap, now - 1000 - gap)
+    times.observe("orders", TOPIC_ID, {0: (0, 10)}, now - 1000, now - 1000)
+    found = times.find(brokers.wanted((0, 3)), brokers)  # type: ignore[arg-type]
+    assert (known, 1 - len(known)) == (times.skipped, len(found))
 
 
 def test_remote_storage_is_neither_read_nor_searched() -> None:
