@@ -60,15 +60,20 @@ class Bench:
         for topic in sorted(set(self.topics) - set(self.admin.list_topics(timeout=60).topics)):
             made = NewTopic(topic, self.size, replicas)
             self.admin.create_topics([made], operation_timeout=WAIT, request_timeout=WAIT)[topic].result(WAIT)
-        settled(lambda: len(self.ends()) == len(self.places()))
+        settled(lambda: self.led() == len(self.places()))
         self._produce([place for place, end in self.ends().items() if not end])
         for group in self.groups:
             self._commit(group, RECORDS if group in self.groups[9::10] else 1)  # one in ten is caught up
 
+    def led(self) -> int:
+        """How many partitions have a leader."""
+        topics = self.admin.list_topics(timeout=60).topics
+        return sum(part.leader >= 0 for name in self.topics for part in topics[name].partitions.values())
+
     def ends(self) -> dict[TopicPartition, int]:
         """The high watermark of every partition that has a leader."""
-        found = self.admin.list_offsets(dict.fromkeys(self.places(), OffsetSpec.latest()), request_timeout=60)
-        return {place: future.result(60).offset for place, future in found.items() if future.exception(60) is None}
+        found = self.admin.list_offsets(dict.fromkeys(self.places(), OffsetSpec.latest()), request_timeout=WAIT)
+        return {place: future.result(WAIT).offset for place, future in found.items()}
 
     def _produce(self, places: Iterable[TopicPartition]) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 500, "log_level": 0})
