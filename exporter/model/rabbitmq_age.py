@@ -81,13 +81,28 @@ class History:
 
     def add(self, seen: Seen) -> None:
         """Take one poll. Polls come in the order of time; one that does not is left out."""
-        samples = self.samples()
-        if samples and seen.at <= samples[-1].at:
+        if self.rows and seen.at <= self.rows[-WIDTH]:
             return
-        samples = joined(samples, Sample(*(nan if value is None else float(value) for value in seen)))
+        if self._goes_on(seen):
+            self.rows[-WIDTH] = seen.at
+            self.after = seen.at - SKEW if seen.depth == 0 else self.after
+            return
+        new = Sample(*(nan if value is None else float(value) for value in seen))
+        samples = joined(self.samples(), new)
         self.after = floor(samples, self.after)
         kept = thinned(forgotten(samples, self.after))
         self.rows = array("d", (value for sample in kept for value in sample))
+
+    def _goes_on(self, seen: Seen) -> bool:
+        """Whether nothing has changed for so long that the last sample may stand for this poll, too. Cheap, and usual.
+
+        What is compared with later polls is the start of the stretch and its end.
+        """
+        rows, start = self.rows, len(self.rows) - 4 * WIDTH
+        if start < 0 or rows[-WIDTH] - rows[start] < 3 * SKEW:
+            return False
+        same = seen[1:]
+        return all(tuple(rows[at + 1 : at + 7]) == same for at in range(start, len(rows), WIDTH))
 
     def estimate(self, arrivals_counted: bool, departures_by_consumers: bool) -> Estimate | None:
         """None when the queue is empty or was never seen.
@@ -95,10 +110,9 @@ class History:
         `arrivals_counted`: whatever arrives is published (nothing is dead-lettered into the queue).
         `departures_by_consumers`: messages leave only through consumers and gets (no TTL, no length limit).
         """
-        samples = self.samples()
-        if not samples or samples[-1].depth == 0:
+        if not self.rows or self.rows[1 - WIDTH] == 0:
             return None
-        return Estimate(self.after, ceiling(samples, arrivals_counted, departures_by_consumers))
+        return Estimate(self.after, ceiling(self.samples(), arrivals_counted, departures_by_consumers))
 
     def state(self) -> list[Any]:
         """JSON values; NaN, which JSON has not, becomes None."""

@@ -30,6 +30,10 @@ class Settings:
     refuses: bool = False  # a full queue refuses what is published, which the broker counts all the same
 
 
+NO_SETTINGS = Settings()
+PLAIN = frozenset({"x-queue-type"})  # arguments that settle nothing here
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     """One way that dead letters of a queue take; `target` None: nowhere."""
@@ -57,6 +61,8 @@ class DeadLetters:
 
 def settings_of(queue: Listed, topology: Topology) -> Settings | None:
     """None when the queue has a policy that the topology doesn't know (yet)."""
+    if queue.policy is None and queue.operator_policy is None and queue.arguments.keys() <= PLAIN:
+        return NO_SETTINGS
     policy = _definition(topology.policies, queue.id.vhost, queue.policy)
     operator = _definition(topology.operator_policies, queue.id.vhost, queue.operator_policy)
     if policy is None or operator is None:
