@@ -9,7 +9,8 @@ SYSTEMS = {"rabbitmq"}
 RETAINED = Family(
     "mq_rabbitmq_stream_retained_messages",
     "gauge",
-    "Messages that the stream retains. Not a backlog: consuming removes nothing.",
+    "Messages that the stream retains, as the broker counts them: with the records in which it keeps stored offsets. "
+    "Not a backlog: consuming removes nothing.",
     ("vhost", "queue"),
 )
 LAG = Family(

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pika
 import pytest
+import requests
 
 from drills.lab import Lab
 from exporter import VERSION
@@ -89,6 +90,7 @@ def declare(channel: Any, management: Management, vhost: str) -> None:
     channel.queue_declare("dead", durable=True, arguments={"x-queue-type": "quorum", "x-message-ttl": int(TTL * 1000)})
     channel.queue_declare("work", durable=True, arguments=letters)
     channel.queue_declare("other", durable=True)
+    channel.queue_declare("log", durable=True, arguments={"x-queue-type": "stream"})
     channel.queue_declare("lost", durable=True, arguments={"x-dead-letter-exchange": "missing"})
     definition = {"dead-letter-exchange": "", "dead-letter-routing-key": "dead"}
     policy = {"pattern": "^other$", "definition": definition, "apply-to": "queues"}
@@ -341,6 +343,4 @@ def test_a_reload_takes_the_whole_configuration_or_none_and_says_which(scene: Sc
 
 
 def reload(exporter: Exporter) -> int:
-    import requests
-
     return requests.post(exporter.url + "/-/reload", timeout=60).status_code
