@@ -102,7 +102,7 @@ def _estimate(
 ) -> tuple[float, float] | None:
     """Age and bound from the history; None when the queue is empty or history does not reach back."""
     history = memory.histories.get(listed.id)
-    if history is None or settings is None or listed.id not in facts.depths:
+    if history is None or history.after is None or settings is None or listed.id not in facts.depths:
         return None
     limited = settings.ttl_seconds is not None or settings.bounded
     counted = listed.id not in facts.found.targets

@@ -69,6 +69,7 @@ class Management:
                 continue
             self._current = url
             return found
+        self._hung = self._timeouts_left <= 0
         raise RequestError(next(reversed(self._failed.values())))
 
     def _ask(self, url: str, path: str, patience: float) -> Any:
@@ -87,7 +88,6 @@ class Management:
             self._failed[url] = failure
         if failure.kind is Kind.TIMEOUT:
             self._timeouts_left -= 1
-            self._hung = True
 
     def close(self) -> None:
         """Close every connection."""
