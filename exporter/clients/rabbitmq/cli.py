@@ -29,7 +29,10 @@ QUORUM_AGES = """
   begin
     {resource, V, queue, N} = amqqueue:get_name(Q),
     {Name, Leader} = amqqueue:get_pid(Q),
-    Here = lists:member(node(), maps:get(nodes, amqqueue:get_type_state(Q), [])),
+    Here = case catch maps:get(nodes, amqqueue:get_type_state(Q)) of
+             Nodes when is_list(Nodes) -> lists:member(node(), Nodes);
+             Nodes when is_map(Nodes) -> maps:is_key(node(), Nodes);
+             _ -> false end,
     Member = case Here of true -> {Name, node()}; false -> {Name, Leader} end,
     #{vhost => base64:encode(V), name => base64:encode(N),
       entered => case catch ra:aux_command(Member, oldest_entry_timestamp) of

@@ -70,7 +70,7 @@ def discover(listeners: Iterable[Any], overrides: Mapping[str, str], here: tuple
 
 
 class NodeEndpoints:
-    """Keeps one connection to each node. `start` and `collect` are called by one thread."""
+    """Keeps one connection to each node. A poll calls `begin`, `start` when URLs are known, and `collect`."""
 
     def __init__(self, config: RabbitMQ, pool: ThreadPoolExecutor) -> None:
         self.urls: dict[str, list[str]] = {
@@ -90,14 +90,17 @@ class NodeEndpoints:
         for node in self.urls.keys() - urls.keys():
             del self.urls[node]
 
+    def begin(self) -> None:
+        """A new poll: an answer that came too late for the last one is not taken for one of this."""
+        self._asked = {node: asked for node, asked in self._asked.items() if not asked.future.done()}
+
     def start(self, vhosts: tuple[str, ...] = ()) -> None:
         """Ask every node that is not being asked, all at once. `vhosts`: only these, when not empty."""
-        self._by = time.monotonic() + self._config.timeout
         query = [*(("family", family) for family in FAMILIES), *(("vhost", vhost) for vhost in vhosts)]
         for node, urls in self.urls.items():
-            asked = self._asked.get(node)
-            if asked is not None and (not asked.future.done() or asked.urls == tuple(urls)):
-                continue  # still running, or its answer waits to be collected
+            if node in self._asked:
+                continue
+            self._by = time.monotonic() + self._config.timeout
             client = self._clients.setdefault(node, Client(self._config))
             path = f"/metrics/detailed?{urlencode(query)}"
             future = self._pool.submit(_ask, client, node, tuple(urls), path, self._config.timeout, self._by)

@@ -67,6 +67,7 @@ class Poll:
         """The whole poll."""
         reader = self.reader
         reader.management.begin()
+        reader.endpoints.begin()
         reader.probes.start(reader.management.idle_urls)
         self._start_ages()
         self._start_nodes()

@@ -81,6 +81,7 @@ def check_nodes_know_every_queue(readers: Readers, named: dict[QueueName, int]) 
     reader.poll()
     reader.known.hidden = frozenset()
     words = reader.endpoints
+    words.begin()
     words.start()
     from exporter.model.rabbitmq_node_pages import read_depths, spellings
 
