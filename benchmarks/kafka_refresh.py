@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from exporter.clients.kafka.reader import KafkaReader
@@ -60,20 +60,21 @@ class Bench:
         for topic in sorted(set(self.topics) - set(self.admin.list_topics(timeout=60).topics)):
             made = NewTopic(topic, self.size, replicas)
             self.admin.create_topics([made], operation_timeout=WAIT, request_timeout=WAIT)[topic].result(WAIT)
-        settled(lambda: self.led() == len(self.places()))
-        self._produce([place for place, end in self.ends().items() if not end])
+        ends: dict[TopicPartition, int] = {}
+        settled(lambda: self.learn(ends) == len(self.places()))
+        self._produce([place for place, end in ends.items() if not end])
         for group in self.groups:
             self._commit(group, RECORDS if group in self.groups[9::10] else 1)  # one in ten is caught up
 
-    def led(self) -> int:
-        """How many partitions have a leader."""
-        topics = self.admin.list_topics(timeout=60).topics
-        return sum(part.leader >= 0 for name in self.topics for part in topics[name].partitions.values())
-
     def ends(self) -> dict[TopicPartition, int]:
-        """The high watermark of every partition that has a leader."""
+        """The high watermark of every partition whose leader tells it."""
         found = self.admin.list_offsets(dict.fromkeys(self.places(), OffsetSpec.latest()), request_timeout=WAIT)
-        return {place: future.result(WAIT).offset for place, future in found.items()}
+        return {place: future.result().offset for place, future in found.items() if future.exception(WAIT) is None}
+
+    def learn(self, ends: dict[TopicPartition, int]) -> int:
+        """Add what is known now to `ends`; how many are known."""
+        ends.update(self.ends())
+        return len(ends)
 
     def _produce(self, places: Iterable[TopicPartition]) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 500, "log_level": 0})
@@ -90,7 +91,10 @@ class Bench:
         deadline = time.monotonic() + WAIT
         while left and time.monotonic() < deadline:
             request = ConsumerGroupTopicPartitions(group, left)
-            answer = self.admin.alter_consumer_group_offsets([request], request_timeout=WAIT)[group].result(WAIT)
+            try:
+                answer = self.admin.alter_consumer_group_offsets([request], request_timeout=60)[group].result()
+            except KafkaException:
+                continue
             failed = {(place.topic, place.partition) for place in answer.topic_partitions if place.error}
             left = [place for place in left if (place.topic, place.partition) in failed]
         if left:

@@ -163,7 +163,7 @@ def wanted_of(
         local = not remote or offset >= world.ends.local_starts.get((topic, partition), high + 1)
         stable = high if stable is None else stable
         leader = leaders[partition]
-        yield Wanted(topic, topic_id, partition, offset, start, high, stable, leader, may_read and local)
+        yield Wanted(topic, topic_id, partition, offset, start, high, stable, leader, may_read and local, remote)
 
 
 def open_transactions(world: World, found: Iterable[Topic]) -> list[tuple[str, list[tuple[int, int]]]]:
