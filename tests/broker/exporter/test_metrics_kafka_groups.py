@@ -26,11 +26,13 @@ from confluent_kafka.admin import OffsetSpec
 
 from drills.lab import Lab
 from tests.broker.exporter.process import INTERVAL, Exporter, Page, kafka_of, only, running
+from tests.broker.exporter.streams_member import StreamsMember
 from tests.broker.kafka.lag_world import LagWorld, wait
 
 ORDERS, FUTURE, SHARED, JOINED = (f"proof.groups.{name}" for name in ("orders", "future", "shared", "joined"))
 BILLING, LATE, AHEAD, REPLAY, EARLY = (f"proof.{name}" for name in ("billing", "late", "ahead", "replay", "early"))
 CLASSIC, CONSUMER, SHARE = "proof.classic", "proof.consumer", "proof.share"
+STREAMS = "streams of proof"
 EXACT, ESTIMATE, BY_TOPIC, SHORT = "exact", "estimate", "by-topic", "short"
 WRITTEN = {0: 10, 1: 8, 2: 3}  # of ORDERS; retention has deleted two of partition 0
 LOG_START = 2
@@ -86,7 +88,8 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
     kafka.commit(EARLY, FUTURE, {0: 0})
     mine = kafka_of(lab, topics=only("proof.groups.*"), groups=only("proof.*"))
     clusters = {EXACT: {}, ESTIMATE: {"ages": "estimate"}, BY_TOPIC: {"granularity": "topic"},
-                SHORT: {"abandoned_after": 3 * INTERVAL, "groups": only(BILLING)}}  # fmt: skip
+                SHORT: {"abandoned_after": 3 * INTERVAL, "groups": only(BILLING)},
+                STREAMS: {"groups": only(STREAMS)}}  # fmt: skip
     config = {"kafka": [{**mine, "cluster": name, **more} for name, more in clusters.items()]}
     with ExitStack() as stack:
         shared = stack.enter_context(share_group(kafka))
@@ -274,6 +277,24 @@ def test_a_share_group_has_the_lag_of_what_is_not_acknowledged(scene: Scene) -> 
     """Five were read and acknowledged, four wait."""
     scene.exporter.shows({"0": 4}, "mq_kafka_group_lag_offsets", "partition", **at(SHARE, topic=SHARED))
     scene.exporter.shows({"0": 5}, "mq_kafka_group_committed_offset", "partition", **at(SHARE, topic=SHARED))
+
+
+def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
+    """A member with two partitions and no commit yet; then without any member."""
+    scene.kafka._groups.append(STREAMS)
+    member = StreamsMember(scene.kafka.bootstrap, STREAMS, JOINED)
+    seen = scene.exporter.until(
+        "a stable streams group",
+        lambda page: (member.beat(), page.by("mq_kafka_group_state", "state", cluster=STREAMS)),
+        lambda both: both[0] is None and both[1] == {"stable": 1},
+    )
+    assert (None, {"stable": 1}) == seen
+    scene.exporter.shows({"streams": 1}, "mq_kafka_group_info", "type", cluster=STREAMS)
+    scene.exporter.shows({STREAMS: 1}, "mq_kafka_group_members", "group", cluster=STREAMS)
+    scene.exporter.shows({STREAMS: 0}, "mq_kafka_group_members_idle", "group", cluster=STREAMS)
+    member.close()
+    scene.exporter.shows({"empty": 1}, "mq_kafka_group_state", "state", cluster=STREAMS)
+    scene.exporter.shows({STREAMS: 0}, "mq_kafka_group_members", "group", cluster=STREAMS)
 
 
 @pytest.mark.parametrize("group", [CLASSIC, CONSUMER])

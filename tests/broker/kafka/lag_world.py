@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
@@ -58,9 +58,16 @@ class LagWorld:
     def produce(self, topic: str, count: int, partition: int = 0, timestamp: int | None = None) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 50})
         more: dict[str, int] = {} if timestamp is None else {"timestamp": timestamp}
+        refused: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, _: object) -> None:
+            refused.extend([] if error is None else [error])
+
         for number in range(count):
-            producer.produce(topic, f"record {number}".encode(), partition=partition, **more)
+            value = f"record {number}".encode()
+            producer.produce(topic, value, partition=partition, on_delivery=delivered, **more)
         assert producer.flush(30) == 0
+        assert refused == []
 
     def commit(self, group: str, topic: str, offsets: Mapping[int, int]) -> str:
         """Commit as a group without members does."""
