@@ -47,6 +47,16 @@ class EndReader:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
+        self._encoded: tuple[Layout, dict[tuple[int, int, End], Request]] = ({}, {})
+
+    def _request(self, layout: Layout, leader: int, version: int, end: End) -> Request:
+        """The request for everything that a broker leads; made once for as long as nothing moves."""
+        if self._encoded[0] is not layout:
+            self._encoded = (layout, {})
+        made, key = self._encoded[1], (leader, version, end)
+        if key not in made:
+            made[key] = list_offsets.request(version, layout[leader], end)
+        return made[key]
 
     def read(self, layout: Layout, remote: Iterable[str], table: EndTable) -> None:
         """Fill the table. For topics with remote storage also where the local log starts, if the broker can say."""
@@ -61,7 +71,7 @@ class EndReader:
                 )
                 _fail(topics, failure, table)
                 continue
-            requests[leader] = [list_offsets.request(version, topics, end) for end in ORDER]
+            requests[leader] = [self._request(layout, leader, version, end) for end in ORDER]
             asked[leader] = list(ORDER)
             tiered = {name: topics[name] for name in remote if name in topics}
             if tiered and version >= list_offsets.LOCAL_SINCE:

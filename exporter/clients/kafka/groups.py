@@ -35,6 +35,7 @@ class GroupFacts:
     type: str
     state: str
     coordinator: int
+    typed: bool = True  # False: the broker does not say which protocol; a description by a wrong one finds nothing
     members: int | None = None
     members_idle: int | None = None
     assigned: Assigned = field(default_factory=dict)
@@ -134,7 +135,8 @@ class GroupReader:
             return
         for group in described:
             if group.error == codes.GROUP_ID_NOT_FOUND or (not group.error and snake(group.state) in GONE):
-                table.groups.pop(group.group, None)
+                if group.group in table.groups and table.groups[group.group].typed:
+                    del table.groups[group.group]
             elif group.error:
                 run.problem(f"group {printable(group.group)}", codes.failure(group.error, group.message))
             elif group.group in table.groups:
@@ -142,7 +144,7 @@ class GroupReader:
 
 
 def _facts(row: ListedGroup, broker: int) -> GroupFacts:
-    return GroupFacts(row.group, row.type.lower() or "classic", snake(row.state), broker)
+    return GroupFacts(row.group, row.type.lower() or "classic", snake(row.state), broker, bool(row.type))
 
 
 def _fill(facts: GroupFacts, described: DescribedGroup) -> None:

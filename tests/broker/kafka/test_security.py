@@ -166,6 +166,7 @@ def check_hides_no_other(reader: Open, topic: str, group: str, hidden: str) -> N
     assert [f"authorization group {hidden}: GROUP_AUTHORIZATION_FAILED" in text for text in told["commits"]] == [True]
     assert "commits" not in {run.name for run in snapshot.runs if run.success}
     assert "offsets" in {run.name for run in snapshot.runs if run.success}
+    assert [f"records of 1 topics such as {topic}: grant Read" in text for text in told["ages"]] == [True]
     # without the right to read, no age is invented: it is an estimate with its bound, or absent
     assert ages(row)[0] is None or row.error_bounds[0] > 0
 
@@ -231,7 +232,9 @@ def test_a_log_directory_that_is_lost_is_an_alarm_and_its_space_unknown(
     node.lose_second_directory()
 
     def poke() -> KafkaSnapshot:
-        with suppress(KafkaException, TimeoutError):  # a topic whose directory can't be made takes the log directory offline
+        with suppress(
+            KafkaException, TimeoutError
+        ):  # a topic whose directory can't be made takes the log directory offline
             world.admin.create_topics([NewTopic(fresh_name(f"t{time.monotonic_ns()}"), 4, 1)]).popitem()[1].result(10)
         return opened.poll()
 

@@ -17,6 +17,7 @@ API_KEY = 2
 LOWEST, HIGHEST = 6, 8
 LOCAL_SINCE = 8
 HEAD = struct.Struct(">ib")  # replica, isolation level
+ROW = struct.Struct(">iiqb")  # partition, leader epoch, timestamp, tags
 ROW_BYTES = 27  # partition, error, timestamp, offset, leader epoch, tags
 EPOCH_UNKNOWN = -1
 
@@ -35,14 +36,13 @@ class End(Enum):
 def request(version: int, layout: Layout, end: End) -> Request:
     """One offset of each of these partitions."""
     isolation, timestamp = end.value
-    topics = b"".join(_topic(topic, tuple(partitions), timestamp) for topic, partitions in layout.items())
+    topics = b"".join([_topic(topic, partitions, timestamp) for topic, partitions in layout.items()])
     return Request(API_KEY, version, HEAD.pack(-1, isolation) + varint(len(layout) + 1) + topics + b"\0")
 
 
-@lru_cache(maxsize=65536)
-def _topic(topic: str, partitions: tuple[int, ...], timestamp: int) -> bytes:
-    row = struct.Struct(">iiqb").pack
-    rows = b"".join(row(partition, EPOCH_UNKNOWN, timestamp, 0) for partition in partitions)
+def _topic(topic: str, partitions: Sequence[int], timestamp: int) -> bytes:
+    pack = ROW.pack
+    rows = b"".join([pack(partition, EPOCH_UNKNOWN, timestamp, 0) for partition in partitions])
     return compact(topic) + varint(len(partitions) + 1) + rows + b"\0"
 
 
