@@ -99,11 +99,6 @@ class Brokers:
             self._exchange({broker: requests[broker] for broker in again}, deadline)
         return {broker: self._result(broker, len(asked)) for broker, asked in requests.items()}
 
-    def ask_any(self, api_key: int, lowest: int, highest: int, bodies: Mapping[int, Request]) -> bytes | Failure:
-        """One answer from whichever broker gives it; `bodies` has the request for each version of it."""
-        answer = self.ask_first(api_key, lowest, highest, bodies.__getitem__)
-        return answer if isinstance(answer, Failure) else answer[1]
-
     def ask_first(
         self, api_key: int, lowest: int, highest: int, build: Callable[[int], Request]
     ) -> tuple[int, bytes] | Failure:

@@ -53,10 +53,9 @@ class RecordWorld:
 
     def partitions(self, topics: Collection[str]) -> dict[tuple[str, int], tuple[bytes, int]]:
         """(topic id, leader) of every partition that has a leader."""
-        bodies = {version: metadata.request(version) for version in (10, 11, 12)}
-        data = self.brokers.ask_any(3, 10, 12, bodies)
-        assert isinstance(data, bytes), data
-        answer = metadata.decode(data, 12)
+        found = self.brokers.ask_first(metadata.API_KEY, metadata.LOWEST, metadata.HIGHEST, metadata.request)
+        assert not isinstance(found, Failure), found
+        answer = metadata.decode(found[1], found[0])
         self.brokers.learn(answer.brokers)
         return {
             (row.name, p.partition): (row.topic_id, p.leader)
