@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable
 
-from drills.lab import install, record
+from drills.lab import install, rabbitmq_config, record
 from drills.lab.errors import LabError
 from drills.lab.instance import UP, Lab, NodeStatus, lab_names, take_down
 from drills.lab.node import Node
@@ -182,11 +182,9 @@ def _say(lab: Lab, node: str) -> int:
 
 def _disk_limit(arguments: argparse.Namespace) -> int:
     node = Lab.open(arguments.name).rabbit_node(arguments.node)
-    if arguments.limit is None:
-        node.restore_disk_limit()
-    else:
-        node.set_disk_limit(arguments.limit)
-    print(f"{node.name}: free-disk limit {node.disk_limit()} bytes")
+    limit = rabbitmq_config.DISK_LIMIT if arguments.limit is None else arguments.limit
+    node.set_disk_limit(limit)
+    print(f"{node.name}: free-disk limit {limit} bytes")
     return 0
 
 

@@ -15,13 +15,15 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from drills.lab import class_archive, jars
+from drills.lab import class_archive, commands, jars
 from drills.lab.errors import LabError
 from drills.lab.report import Report, report_to
 
 DENY = Path("/usr/sbin/policy-rc.d")
 DENIAL = "#!/bin/sh\n# by mqops, while it installs packages: their daemons must not start; may be removed\nexit 101\n"
 APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3")
+
+PATIENCE = 1800.0  # seconds for one run of apt-get: a slow mirror is no reason to kill it
 
 # what proves that a package is there -> the package
 PROGRAMS = {
@@ -63,10 +65,10 @@ def packages(names: Sequence[str], report: Report) -> None:
     become = _become(by_hand)
     with _alone(), _daemons_denied(become):
         report.say(f"installing {', '.join(names)}")
-        if _run([*become, *_install(names)], None) != 0:
+        if _run([*become, *_install(names)], None, report) != 0:
             report.say("reading the package lists (apt-get update)")
-            _run([*become, *APT, "update"], "apt-get update")
-            _run([*become, *_install(names)], by_hand)
+            _run([*become, *APT, "update"], "apt-get update", report)
+            _run([*become, *_install(names)], by_hand, report)
 
 
 def _install(names: Sequence[str]) -> list[str]:
@@ -86,14 +88,12 @@ def _become(by_hand: str) -> list[str]:
     raise LabError(f"packages are missing and you are neither root nor may use sudo. As root run: {by_hand}")
 
 
-def _run(command: Sequence[str], must: str | None) -> int:
-    """Runs a command quietly; its end goes into a LabError when it fails and must not."""
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, check=False
-    )
-    if must is not None and done.returncode != 0:
-        raise LabError(f"{must} failed:\n" + "\n".join(done.stdout.splitlines()[-15:]))
-    return done.returncode
+def _run(command: Sequence[str], must: str | None, report: Report) -> int:
+    """Runs apt-get; the end of what it said goes into a LabError when it fails and must not."""
+    code, said = commands.run(command, "apt-get is done", PATIENCE, report)
+    if must is not None and code != 0:
+        raise LabError(f"{must} failed:\n" + "\n".join(said.splitlines()[-15:]))
+    return code
 
 
 @contextlib.contextmanager

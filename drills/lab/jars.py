@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from drills.lab import locks, places
-from drills.lab.errors import LabError
+from drills.lab import commands, locks, places
+from drills.lab.errors import LabError, LabTimeoutError
 from drills.lab.report import Report
 
 POM = Path(__file__).with_name("kafka-pom.xml")
 TRIES = 3
-FETCH = 300.0  # seconds for one try
+FETCH = 600.0  # seconds for one try
 
 
 def folder(version: str) -> Path:
@@ -48,7 +47,7 @@ def fetch(version: str, report: Report) -> None:
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         for attempt in range(1, TRIES + 1):
             shutil.rmtree(fresh, ignore_errors=True)
-            said = _copy(version, fresh)
+            said = _copy(version, fresh, report)
             if said is None:
                 fresh.replace(target)
                 return
@@ -59,14 +58,13 @@ def fetch(version: str, report: Report) -> None:
         )
 
 
-def _copy(version: str, target: Path) -> str | None:
+def _copy(version: str, target: Path, report: Report) -> str | None:
     """Fetches into a folder; what Maven said when it failed, else None."""
-    command = ["mvn", "-B", "-q", "-f", str(POM), "dependency:copy-dependencies", f"-Dkafka.version={version}"]
+    command = ["mvn", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-Dkafka.version={version}"]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=FETCH, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        return f"not done after {FETCH:.0f} s"
-    return None if done.returncode == 0 else "\n".join((done.stdout + done.stderr).strip().splitlines()[:20])
+        code, said = commands.run(command, "Maven is done", FETCH, report)
+    except LabTimeoutError as late:
+        return str(late)
+    problems = [line for line in said.splitlines() if line.startswith("[ERROR]")] or said.splitlines()
+    return None if code == 0 else "\n".join(problems[:20])
