@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import repeat
 from operator import le, sub
 from typing import Any
 
@@ -194,20 +195,29 @@ class _Ages:
         self.ages = [None if lag is None else 0.0 for lag in self.lags]
         if not any(self.lags):
             return
-        topic, times, starts = self.commits.topic, self.times, self.ends.starts
-        rows = zip(self.commits.partitions, self.commits.offsets, self.lags, strict=True)
-        for at, (partition, offset, lag) in enumerate(rows):
+        partitions, ages, lags, now = self.commits.partitions, self.ages, self.lags, self.now
+        places = zip(repeat(self.commits.topic), partitions, self._first_unread())
+        for at, (lag, time) in enumerate(zip(self.lags, map(self.times.get, places), strict=True)):
             if not lag:
                 continue
-            if partition in self.states:
-                offset = max(offset, starts[partition] or 0)
-            time = times.get((topic, partition, offset))
             if time is None:
-                self.ages[at] = None
-            elif time.timestamp is None:
-                self.lags[at] = 0
+                ages[at] = None
+                continue
+            timestamp, bound = time
+            if timestamp is None:
+                lags[at] = 0
+            elif bound is None and timestamp <= now:  # nearly all
+                ages[at] = now - timestamp
             else:
-                self.ages[at] = self._age(partition, time.timestamp, time.error_bound)
+                ages[at] = self._age(partitions[at], timestamp, bound)
+
+    def _first_unread(self) -> Sequence[int]:
+        """Committed offsets; the log start where that is further."""
+        if not self.states:
+            return self.commits.offsets
+        rows = zip(self.commits.partitions, self.commits.offsets, strict=True)
+        passed = {partition for partition, state in self.states.items() if state == BELOW_LOG_START}
+        return [self.ends.starts[part] or 0 if part in passed else offset for part, offset in rows]
 
     def _age(self, partition: int, timestamp: float, bound: float | None) -> float | None:
         age = self.now - timestamp
@@ -248,8 +258,12 @@ def _counts(size: int, states: Mapping[int, str]) -> dict[str, int]:
 
 def _retention_used(partitions: Sequence[int], lags: Sequence[int | None], ends: TopicEnds) -> dict[int, float]:
     """Share of the retained log that is still unread, for partitions with lag."""
-    used: dict[int, float] = {}
     starts, highs = ends.starts, ends.highs
+    if ends.whole and max(partitions, default=0) < len(highs):
+        spans = map(sub, map(highs.__getitem__, partitions), map(starts.__getitem__, partitions))
+        rows = zip(partitions, lags, spans, strict=True)
+        return {partition: lag / span for partition, lag, span in rows if lag and span > 0}
+    used: dict[int, float] = {}
     for partition, lag in zip(partitions, lags, strict=True):
         if lag and partition < len(highs):
             start, high = starts[partition], highs[partition]
