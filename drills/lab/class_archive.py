@@ -14,8 +14,8 @@ from drills.lab.errors import LabError, LabTimeoutError
 from drills.lab.report import Report
 from drills.lab.waiting import wait_all
 
-TRAINING = 120.0  # seconds for the node that loads the classes to serve
-DUMP = 120.0  # seconds for it to end, which writes the archive
+TRAINING = 300.0  # seconds for the node that loads the classes to serve
+DUMP = 300.0  # seconds for it to end, which writes the archive
 
 
 def flags(version: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import IO
 from drills.lab.report import Report
 from drills.lab.waiting import wait_for
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LINE = 70  # characters of the last line that are shown
 
 
@@ -56,4 +58,5 @@ def _last_line(out: IO[bytes]) -> str:
     """The end of a file that another process writes through the same description: read without moving its place."""
     size = os.fstat(out.fileno()).st_size
     lines = os.pread(out.fileno(), 2000, max(0, size - 2000)).decode(errors="replace").split("\n")
-    return next((line.strip()[:LINE] for line in reversed(lines) if line.strip()), "begun")
+    plain = [COLOUR.sub("", line).removeprefix("[INFO] ").strip() for line in lines]
+    return next((line[:LINE] for line in reversed(plain) if line), "begun")

@@ -60,7 +60,7 @@ def fetch(version: str, report: Report) -> None:
 
 def _copy(version: str, target: Path, report: Report) -> str | None:
     """Fetches into a folder; what Maven said when it failed, else None."""
-    command = ["mvn", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-Dkafka.version={version}"]
+    command = ["mvn", "-B", "-U", "-f", str(POM), "dependency:copy-dependencies", f"-Dkafka.version={version}"]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     try:
         code, said = commands.run(command, "Maven is done", FETCH, report)
