@@ -280,6 +280,28 @@ def connections(page: Page, state: str) -> float:
     return sum(page.by("mq_rabbitmq_connections", "node", state=state).values())
 
 
+def test_a_node_that_was_cut_off_is_seen_by_the_others_until_it_is_restarted(scene: Scene) -> None:
+    """The third node loses its connections for a moment: Mnesia calls that a partition, and only a restart ends it."""
+    near, far = scene.names[:2], scene.names[2]
+    scene.node(3).evaluate("[erlang:disconnect_node(Node) || Node <- nodes()].")
+    try:
+        scene.exporter.until(
+            "two nodes that were cut off from the third",
+            lambda page: page.by("mq_rabbitmq_node_partitioned", "node"),
+            lambda seen: {name: seen.get(name) for name in near} == dict.fromkeys(near, 1),
+        )
+        assert {name: [far] for name in near} == {name: scene.told("partitions")[name] for name in near}
+    finally:
+        scene.node(3).kill()
+        scene.node(3).start(180)
+    scene.exporter.shows(dict.fromkeys(scene.names, 1), "mq_rabbitmq_node_up", "node")
+    scene.exporter.until(
+        "nobody is partitioned any more",
+        lambda page: page.by("mq_rabbitmq_node_partitioned", "node"),
+        lambda seen: seen.keys() >= set(near) and not any(seen.values()),
+    )
+
+
 @pytest.fixture(scope="module")
 def without_3(scene: Scene) -> Iterator[Scene]:
     """The third node is killed, with a classic queue and a quorum queue on it; for the last tests here."""

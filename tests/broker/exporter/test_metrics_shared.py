@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from urllib.parse import quote
 import pika
 import pytest
 import requests
+from confluent_kafka import ShareConsumer
 
 from drills.lab import Lab
 from exporter import VERSION
@@ -64,7 +66,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld, vhost: str, management: Manag
     channel.confirm_delivery()
     declare(channel, management, vhost)
     dead_since = fill_kafka(kafka)
-    with running(folder, config) as exporter:
+    with running(folder, config) as exporter, share_group(kafka):
         exporter.shows_value(0, "mq_dlq_depth_messages", system="rabbitmq", dlq="dead")
         rejected = reject(channel, "work", 2)
         reject(channel, "other", 1)
@@ -99,8 +101,9 @@ def declare(channel: Any, management: Management, vhost: str) -> None:
 
 def fill_kafka(kafka: LagWorld) -> float:
     """Seven dead letters of which the handler has dealt with five; when the oldest of the others was written."""
-    for topic, partitions in ((ORDERS, 1), (DEAD, 2), (PARKED, 1), (SHARED_DEAD, 1)):
+    for topic, partitions in ((ORDERS, 1), (DEAD, 2), (PARKED, 1)):
         kafka.create(topic, partitions)
+    kafka.create(SHARED_DEAD, 1, errors_deadletterqueue_group_enable="true")
     kafka.produce(DEAD, 4, 0)
     kafka.produce(DEAD, 1, 1)
     since = int((time.time() - 100) * 1000)
@@ -108,6 +111,19 @@ def fill_kafka(kafka: LagWorld) -> float:
     kafka.produce(PARKED, 3)
     kafka.commit(HANDLER, DEAD, {0: 4, 1: 1})
     return since / 1000
+
+
+@contextmanager
+def share_group(kafka: LagWorld) -> Iterator[None]:
+    """A share group whose configuration names a dead-letter topic (KIP-1191)."""
+    kafka.set_group(SHARE, "errors.deadletterqueue.topic.name", SHARED_DEAD)
+    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": SHARE})
+    consumer.subscribe([ORDERS])
+    consumer.poll(5.0)
+    try:
+        yield
+    finally:
+        consumer.close()
 
 
 def reject(channel: Any, queue: str, count: int) -> tuple[float, float]:
@@ -122,11 +138,13 @@ def reject(channel: Any, queue: str, count: int) -> tuple[float, float]:
 
 
 def test_kafkas_dead_letters_are_those_retained_and_those_nobody_has_dealt_with(scene: Scene) -> None:
-    """By pattern one that has a handler, by configuration one that nobody reads."""
+    """One that has a handler, one that nobody reads, one that is empty."""
     where = {"system": "kafka", "cluster": KAFKA}
-    scene.exporter.shows({("", DEAD): 7, ("", PARKED): 3}, "mq_dlq_depth_messages", ("vhost", "dlq"), **where)
-    scene.exporter.shows({("", DEAD): 2, ("", PARKED): 3}, "mq_dlq_unhandled_messages", ("vhost", "dlq"), **where)
-    scene.exporter.shows({("", DEAD): 7, ("", PARKED): 3}, "mq_dlq_arrivals_total", ("vhost", "dlq"), **where)
+    at = ("vhost", "dlq")
+    retained = {("", DEAD): 7, ("", PARKED): 3, ("", SHARED_DEAD): 0}
+    scene.exporter.shows(retained, "mq_dlq_depth_messages", at, **where)
+    scene.exporter.shows({**retained, ("", DEAD): 2}, "mq_dlq_unhandled_messages", at, **where)
+    scene.exporter.shows(retained, "mq_dlq_arrivals_total", at, **where)
 
 
 def test_kafkas_oldest_dead_letter_has_its_age_and_its_time_until_retention_deletes_it(scene: Scene) -> None:
@@ -181,7 +199,12 @@ def test_every_dead_letter_queue_names_what_feeds_it_and_how_that_is_known(scene
         ("rabbitmq", scene.vhost, "dead", "other", "policy"): 1,
         ("rabbitmq", scene.vhost, "", "lost", "dropped"): 1,
     }
-    kafka = {("kafka", "", DEAD, ORDERS, "pattern"): 1, ("kafka", "", PARKED, "a legacy system", "config"): 1}
+    kafka = {
+        ("kafka", "", DEAD, ORDERS, "pattern"): 1,
+        ("kafka", "", PARKED, "a legacy system", "config"): 1,
+        ("kafka", "", SHARED_DEAD, "", "topic_config"): 1,
+        ("kafka", "", SHARED_DEAD, SHARE, "share_group"): 1,
+    }
     scene.exporter.shows(rabbitmq, "mq_dlq_source_info", at, cluster=RABBITMQ)
     scene.exporter.shows(kafka, "mq_dlq_source_info", at, cluster=KAFKA)
 
@@ -209,7 +232,7 @@ def test_what_is_expected_is_on_the_page_whether_it_is_there_or_not(scene: Scene
     scene.exporter.shows({KAFKA: 3}, "mq_expected_brokers", "cluster")
     scene.exporter.shows({RABBITMQ: 3}, "mq_expected_nodes", "cluster")
     scene.exporter.shows({(KAFKA, EXPECTED): 1, (KAFKA, HANDLER): 1}, "mq_expected_group", ("cluster", "group"))
-    assert {HANDLER} == scene.exporter.page().by("mq_kafka_group_info", "group", cluster=KAFKA).keys()
+    assert {HANDLER, SHARE} == scene.exporter.page().by("mq_kafka_group_info", "group", cluster=KAFKA).keys()
 
 
 COLLECTORS = {
