@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from exporter.model.common import DeadLetterQueue, DeadLetterSource
 from exporter.model.rabbitmq import CLASSIC, QUORUM, STREAM, WORK, Age, Counters, Queue, QueueName, Replicas
-from exporter.model.rabbitmq_age import age_of
+from exporter.model.rabbitmq_age import History, age_of
 from exporter.model.rabbitmq_counters import Grown
 from exporter.model.rabbitmq_dead_letters import DROPPED, HELD, DeadLetters, Settings
 from exporter.model.rabbitmq_listing import Listed
@@ -16,6 +16,7 @@ from exporter.model.rabbitmq_memory import QueueMemory, total_depth
 from exporter.model.rabbitmq_node_pages import Depth
 
 OLDEST_PLAUSIBLE = 946_684_800  # 2000-01-01: an older head timestamp is no time of publishing
+CLOCKS = 3.0  # seconds by which a node's clock and ours may differ without notice
 NOTHING = Depth()
 
 
@@ -26,7 +27,7 @@ class Facts:
     queues: Mapping[QueueName, Listed]
     fresh: bool
     depths: Mapping[QueueName, Depth]
-    broker_ages: Mapping[QueueName, float]
+    entries: Mapping[QueueName, float]  # when the oldest message came in, by the broker's word; unix seconds
     running: Collection[str] | None  # nodes that are up; None: unknown
     found: DeadLetters
     at: float
@@ -80,7 +81,7 @@ def _queue(
         memory_bytes=listed.memory if facts.fresh else None,
         counters=grown.shown(listed.counters) if facts.fresh else Counters(),
         replicas=_replicas(listed, facts),
-        age=_age(listed, depth, estimate, facts),
+        age=_age(listed, depth, estimate, facts, memory),
     )
 
 
@@ -110,18 +111,25 @@ def _estimate(
     return None if estimate is None else age_of(estimate, facts.at, facts.interval)
 
 
-def _age(listed: Listed, depth: Depth, estimate: tuple[float, float] | None, facts: Facts) -> Age | None:
+def _age(
+    listed: Listed, depth: Depth, estimate: tuple[float, float] | None, facts: Facts, memory: QueueMemory
+) -> Age | None:
     total = total_depth(depth)
     if total is None or listed.type not in {CLASSIC, QUORUM}:
         return None
     if total == 0:
         return Age(0.0, "empty")
-    if (told := facts.broker_ages.get(listed.id)) is not None:
-        return Age(told, "broker")
+    if (entered := facts.entries.get(listed.id)) is not None and not _has_left(entered, memory.histories[listed.id]):
+        return Age(max(facts.at - entered, 0.0), "broker")
     if facts.fresh and listed.type == CLASSIC and is_real(listed.head_timestamp, facts.at):
         assert listed.head_timestamp is not None
         return Age(facts.at - listed.head_timestamp, "head_timestamp")
     return None if estimate is None else Age(estimate[0], "history", estimate[1])
+
+
+def _has_left(entered: float, history: History) -> bool:
+    """Whether the message that came in then is surely gone: the broker was asked some seconds ago."""
+    return history.after is not None and entered < history.after - CLOCKS
 
 
 def is_real(timestamp: int | None, now: float) -> bool:

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
@@ -54,21 +55,31 @@ STREAM_TRACKING = """
 """
 
 
-def quorum_ages(config: RabbitMQ) -> dict[QueueName, float]:
-    """Seconds since the oldest message of each quorum queue, ready or unacknowledged, was appended, by a node's clock.
+JUST_NOW = 100  # ms: of an empty queue the broker says "now"
 
-    A queue whose member did not answer is left out. Raises RequestError.
+
+def quorum_entries(config: RabbitMQ) -> dict[QueueName, float]:
+    """When the oldest message of each quorum queue, ready or unacknowledged, was appended: unix seconds by our clock.
+
+    A queue whose member did not answer, or that was empty, is left out. Raises RequestError.
     """
+    began = time.time()
     answer = evaluate(config, QUORUM_AGES)
     now = whole(answer.get("now")) if isinstance(answer, dict) else None
     if now is None or not isinstance(answer["queues"], list):
         raise RequestError(_strange("ages"))
+    ahead = clock_ahead(now / 1000, began, time.time())
     found = {}
     for item in answer["queues"]:
         entered = whole(item.get("entered"))
-        if entered is not None and entered <= now:
-            found[_queue(item)] = (now - entered) / 1000
+        if entered is not None and entered < now - JUST_NOW:
+            found[_queue(item)] = entered / 1000 - ahead
     return found
+
+
+def clock_ahead(theirs: float, began: float, ended: float) -> float:
+    """How far a clock that was read within a call is ahead of ours; none where it can be the same."""
+    return 0.0 if began <= theirs <= ended else theirs - (began + ended) / 2
 
 
 def stream_tracking(config: RabbitMQ) -> list[Tracked]:

@@ -101,7 +101,7 @@ class Poll:
     def _start_ages(self) -> None:
         known = self.known.queues
         if self.config.cli and (not known or any(queue.type == QUORUM for queue in known.values())):
-            self.reader.ages.start(lambda: cli.quorum_ages(self.config))
+            self.reader.ages.start(lambda: cli.quorum_entries(self.config))
 
     def _collect_ages(self) -> dict[QueueName, float]:
         """As the CLI said last: it takes about a second, more on a busy machine, and no poll waits for it."""

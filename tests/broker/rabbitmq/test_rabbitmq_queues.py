@@ -158,9 +158,12 @@ def test_ready_and_unacknowledged_and_what_went_through(
     )
     assert queue is not None
     assert (0, kind, "work") == (queue.counters.redelivered, queue.type, queue.role)
-    assert queue.memory_bytes is not None
-    assert queue.memory_bytes > 0
-    assert queue.consumer_capacity is not None
+    until(reader, "memory and capacity", lambda seen: has_memory(seen, vhost_name))
+
+
+def has_memory(snapshot: RabbitSnapshot, vhost: str) -> bool:
+    queue = queue_of(snapshot, vhost, "q")
+    return queue is not None and bool(queue.memory_bytes) and queue.consumer_capacity is not None
 
 
 def delivered(snapshot: RabbitSnapshot, vhost: str) -> int | None:

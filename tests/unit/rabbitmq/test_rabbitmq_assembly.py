@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from exporter.clients.rabbitmq.cli import clock_ahead
 from exporter.metrics import registry
 from exporter.metrics.family import Labels
 from exporter.model.common import DeadLetterQueue, DeadLetterSource, Expected
@@ -31,8 +32,8 @@ QUORUM = {
 def facts(queues: Mapping[QueueName, Listed], **changes: Any) -> Facts:
     depths = {name: Depth(q.ready, q.unacknowledged, q.messages, q.consumers) for name, q in queues.items()}
     found = discover(queues.values(), Topology(queues=frozenset(queues)), set())
-    given = {"fresh": True, "depths": depths, "broker_ages": {}, "running": {"a", "b"}, "found": found}
-    return Facts(queues=queues, at=NOW, interval=15.0, **{**given, **changes})
+    given = {"fresh": True, "depths": depths, "entries": {}, "running": {"a", "b"}, "found": found}
+    return Facts(queues=queues, **{"at": NOW, "interval": 15.0, **given, **changes})
 
 
 def assembled(*items: dict[str, Any], **changes: Any) -> Assembled:
@@ -49,7 +50,7 @@ def test_a_quorum_queue_has_all_that_was_read() -> None:
         Q, "quorum", "work", ready=2, unacknowledged=1, consumers=1, consumer_capacity=1.0, memory_bytes=99,
         counters=Counters(5, 3, 2, 0), replicas=Replicas(3, 2, True, 0), age=Age(7.0, "broker"),
     )  # fmt: skip
-    assert Assembled((expected,), (), (), {}) == assembled(QUORUM, broker_ages={Q: 7.0})
+    assert Assembled((expected,), (), (), {}) == assembled(QUORUM, entries={Q: NOW - 7.0})
 
 
 def test_without_a_fresh_listing_only_what_the_nodes_say_is_shown() -> None:
@@ -94,7 +95,7 @@ def test_a_dead_letter_queue_is_told_with_what_feeds_it() -> None:
     arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
     source = {"vhost": "v", "name": "src", "type": "classic", "arguments": arguments, "messages": 0}
     dead = {**QUORUM, "name": "dead", "arguments": {"x-message-ttl": 60_000}}
-    found = assembled(source, dead, broker_ages={QueueName("v", "dead"): 20.0})
+    found = assembled(source, dead, entries={QueueName("v", "dead"): NOW - 20.0})
     assert (DeadLetterQueue("dead", "v", 3, 3, 20.0, 40.0, 0),) == found.dead_letter_queues
     assert (DeadLetterSource("dead", "v", "src", "argument"),) == found.dead_letter_sources
 
@@ -183,3 +184,21 @@ def test_each_fact_has_its_sample_and_nothing_unknown_has_one() -> None:
         for family, samples in families.items()
         if family.name.startswith("mq_rabbitmq_")
     }
+
+
+def test_a_message_that_is_surely_gone_has_no_age_any_more() -> None:
+    """The broker was asked before it left; the queue was seen empty since."""
+    memory = QueueMemory()
+    empty = read_queues([{**QUORUM, "messages": 0, "messages_ready": 0, "messages_unacknowledged": 0}], True)
+    full = read_queues([QUORUM], True)
+    for queues, at in ((empty, NOW - 30), (full, NOW)):
+        memory.begin(queues)
+        given = facts(queues, entries={Q: NOW - 600}, at=at)
+        memory.take_roles(given.found.roles, queues)
+        (queue,) = assemble(given, memory, frozenset()).queues
+    assert queue.age is not None
+    assert "history" == queue.age.method
+
+
+def test_a_nodes_clock_is_taken_as_ours_where_it_can_be() -> None:
+    assert [0.0, 100.0, -100.0] == [clock_ahead(at, 1000.0, 1002.0) for at in (1001.5, 1101.0, 901.0)]
