@@ -253,8 +253,10 @@ def test_every_collector_says_that_it_succeeded_when_and_how_long_it_took(scene:
     durations = page.by("mq_exporter_collector_duration_seconds", "collector", **where)
     successes = page.by("mq_exporter_collector_last_success_timestamp_seconds", "collector", **where)
     assert names == intervals.keys() == durations.keys() == successes.keys()
-    pace = {KAFKA: {INTERVAL, 2 * INTERVAL}, RABBITMQ: {SLOW}}[cluster]
-    assert pace == set(intervals.values())
+    unhurried = {"quorum_ages", "streams"}  # by the command line: not more often than it can, however busy the machine
+    paces = {interval for name, interval in intervals.items() if name not in unhurried}
+    assert {KAFKA: {INTERVAL, 2 * INTERVAL}, RABBITMQ: {SLOW}}[cluster] == paces
+    assert all(interval >= min(paces) for interval in intervals.values())
     assert all(0 <= duration < 60 for duration in durations.values())
     assert all(page.at - 600 < when <= time.time() for when in successes.values())
 
