@@ -38,7 +38,7 @@ class RecordWorld:
         return topic
 
     def delete(self, topic: str) -> None:
-        self.admin.delete_topics([topic])[topic].result(30)
+        self.admin.delete_topics([topic], request_timeout=60)[topic].result(60)
         self.wait(lambda: not self.partitions([topic]), f"{topic} is gone")
 
     def producer(self, **config: Any) -> Producer:

@@ -14,7 +14,7 @@ from exporter.model.record_time import RecordTime, Wanted
 from tests.broker.kafka.record_world import RecordWorld
 from tests.mutations import fails_under, mutation
 
-PARTITIONS = 1000  # benchmarks/kafka_refresh.py does this with 5,000
+PARTITIONS = 500  # benchmarks/kafka_refresh.py does this with 5,000
 STAMP = 1_700_000_000_000
 Name = Callable[[str], str]
 
