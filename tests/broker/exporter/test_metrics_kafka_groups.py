@@ -30,14 +30,17 @@ from tests.broker.exporter.streams_member import StreamsMember
 from tests.broker.kafka.lag_world import LagWorld, wait
 
 ORDERS, FUTURE, SHARED, JOINED = (f"proof.groups.{name}" for name in ("orders", "future", "shared", "joined"))
-BILLING, LATE, AHEAD, REPLAY, EARLY = (f"proof.{name}" for name in ("billing", "late", "ahead", "replay", "early"))
-CLASSIC, CONSUMER, SHARE = "proof.classic", "proof.consumer", "proof.share"
+BILLING, LATE, AHEAD, REPLAY, EARLY = (
+    f"proof.groups.{name}" for name in ("billing", "late", "ahead", "replay", "early")
+)
+CLASSIC, CONSUMER, SHARE = "proof.groups.classic", "proof.groups.consumer", "proof.groups.share"
 STREAMS = "streams of proof"
 EXACT, ESTIMATE, BY_TOPIC, SHORT = "exact", "estimate", "by-topic", "short"
 WRITTEN = {0: 10, 1: 8, 2: 3}  # of ORDERS; retention has deleted two of partition 0
 LOG_START = 2
 COMMITTED = {0: 4, 1: 5}  # by BILLING, which has not begun on partition 2
 LAGS = {"0": 6.0, "1": 3.0}
+PATIENT = {"max.poll.interval.ms": 3_600_000}  # members are not polled once they have joined
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
     kafka.commit(AHEAD, ORDERS, {1: 50})
     kafka.commit(REPLAY, ORDERS, {1: 7})
     kafka.commit(EARLY, FUTURE, {0: 0})
-    mine = kafka_of(lab, topics=only("proof.groups.*"), groups=only("proof.*"))
+    mine = kafka_of(lab, topics=only("proof.groups.*"), groups=only("proof.groups.*"))
     clusters = {EXACT: {}, ESTIMATE: {"ages": "estimate"}, BY_TOPIC: {"granularity": "topic"},
                 SHORT: {"abandoned_after": 3 * INTERVAL, "groups": only(BILLING)},
                 STREAMS: {"groups": only(STREAMS)}}  # fmt: skip
@@ -94,7 +97,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
     with ExitStack() as stack:
         shared = stack.enter_context(share_group(kafka))
         joined = {
-            group: stack.enter_context(kafka.members(group, JOINED, 3, **{"group.protocol": protocol}))
+            group: stack.enter_context(kafka.members(group, JOINED, 3, **PATIENT, **{"group.protocol": protocol}))
             for group, protocol in ((CLASSIC, "classic"), (CONSUMER, "consumer"))
         }
         exporter = stack.enter_context(running(folder, config))
@@ -109,6 +112,7 @@ class share_group:  # noqa: N801 - reads as what it is: with share_group(kafka)
     def __init__(self, kafka: LagWorld) -> None:
         kafka.produce(SHARED, 5)
         kafka.set_group(SHARE, "share.auto.offset.reset", "earliest")
+        kafka._groups.append(SHARE)
         self.kafka = kafka
         self.consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": SHARE})
 

@@ -116,6 +116,7 @@ def fill_kafka(kafka: LagWorld) -> float:
 @contextmanager
 def share_group(kafka: LagWorld) -> Iterator[None]:
     """A share group whose configuration names a dead-letter topic (KIP-1191)."""
+    kafka._groups.append(SHARE)
     kafka.set_group(SHARE, "errors.deadletterqueue.topic.name", SHARED_DEAD)
     consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": SHARE})
     consumer.subscribe([ORDERS])
