@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from drills.lab.report import Report
 from drills.lab.waiting import wait_all
 
 TRAINING = 300.0  # seconds for the node that loads the classes to serve
+BUSY = 8  # load for each core at which making the archive takes minutes
 DUMP = 300.0  # seconds for it to end, which writes the archive
 
 
@@ -25,8 +27,11 @@ def flags(version: str) -> tuple[str, ...]:
 
 
 def ensure(version: str, report: Report) -> None:
-    """Makes the archive unless there is one. A failure is reported and costs only time at each start."""
+    """Makes the archive unless there is one, or the machine is too busy. Without it each start only takes longer."""
     archive = _path(version)
+    if not archive.exists() and os.getloadavg()[0] > BUSY * (os.cpu_count() or 1):
+        report.say("the machine is busy: faster starts of Kafka are prepared another time")
+        return
     with locks.hold(archive.with_suffix(".lock"), "make Kafka's class archive", report=report):
         if archive.exists():
             return
