@@ -23,7 +23,9 @@ class Parts:
     def __init__(self, config: Kafka) -> None:
         self.config = config
         paces = (config.slow_interval, config.interval)
-        self.brokers = Brokers(config.bootstrap_servers, Client.of(config.client, config.secrets), config.timeout)
+        client = Client.of(config.client, config.secrets)
+        self.brokers = Brokers(config.bootstrap_servers, client, config.timeout)
+        self.link = Brokers((), client, config.timeout)
         self.topics = TopicReader(self.brokers, config.topics)
         self.groups = GroupReader(self.brokers, config.groups)
         self.commits = CommitReader(self.brokers)
@@ -31,6 +33,11 @@ class Parts:
         self.membership = MembershipReader(self.brokers)
         self.settings = SettingsReader(self.brokers, *paces)
         self.directories = DirectoryReader(self.brokers, *paces)
-        self.quorum = QuorumReader(self.brokers, *paces)
+        self.quorum = QuorumReader(self.brokers, self.link, *paces)
         self.times = RecordTimes(config.interval, config.age_budget, exact=config.ages == "exact")
         self.memory = Memory()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.brokers.close()
+        self.link.close()

@@ -47,4 +47,4 @@ class KafkaReader:
 
     def close(self) -> None:
         """Close every connection. May be called twice."""
-        self._parts.brokers.close()
+        self._parts.close()

@@ -10,7 +10,9 @@ from confluent_kafka.admin import NewTopic
 
 from drills.lab import Lab
 from exporter.clients.kafka.brokers import Brokers
+from exporter.clients.kafka.controllers import QuorumReader
 from exporter.clients.kafka.memory import Memory
+from exporter.clients.kafka.messages import quorum
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.model.common import CollectorRun, Kind
 from exporter.model.kafka import KafkaSnapshot
@@ -164,6 +166,42 @@ def test_groups_of_a_broker_that_is_gone_are_counted_until_they_move(
             check_withheld(blind.poll(), blind)
     finally:
         breakable_lab.node(f"kafka-{victim}").start()
+
+
+@mutation
+def quorum_shares_the_connections(patch: pytest.MonkeyPatch) -> None:
+    """Ask about the quorum on the connections that everything else uses."""
+    patch.setattr(QuorumReader, "_ask_one", lambda self: self._brokers.ask_first(55, 0, 2, quorum.request))
+
+
+def test_controllers_that_hang_cost_nothing_but_the_quorums_own_data(
+    breakable_lab: Lab, broken: LagWorld, fresh_name: Name
+) -> None:
+    topic, groups = spread(broken, fresh_name)
+    reader = broken.reader(topic, *groups, timeout=TIMEOUT, slow_interval=0.001)
+    wait(reader.poll, lambda seen: not problems(seen) and len(seen.groups) == 12)
+    controllers = [breakable_lab.node(f"kafka-controller-{number}") for number in (1, 2, 3)]
+    for controller in controllers:
+        controller.pause()
+    try:
+        check_controllers_frozen(reader)
+        fails_under("quorum_shares_the_connections", check_controllers_frozen, reader)
+    finally:
+        for controller in controllers:
+            controller.resume()
+    wait(reader.poll, lambda seen: not problems(seen) and len(seen.groups) == 12)
+
+
+def check_controllers_frozen(reader: KafkaReader) -> None:
+    """The quorum can't be asked; every partition and group is there, and the poll takes about one timeout."""
+    started = time.monotonic()
+    snapshot = reader.poll()
+    took = time.monotonic() - started
+    failed = {run.name: {problem.kind for problem in run.problems} for run in snapshot.runs if not run.success}
+    assert failed == {"quorum": {Kind.TIMEOUT}}
+    assert took < TIMEOUT * 1.5 + 1, f"a poll of {took:.1f} s"
+    assert set(snapshot.endpoints.values()) == {True}
+    assert len(snapshot.groups) == 12
 
 
 def test_a_cluster_that_is_away_gives_a_snapshot_that_says_why() -> None:
