@@ -20,7 +20,7 @@ from drills.lab.waiting import wait_for
 
 Condition = Literal["gone", "frozen", "starting", "serving"]
 
-START = 90.0  # seconds until a started node must serve
+START = 180.0  # seconds until a started node must serve
 STOP = 60.0  # seconds for a clean end
 HELPERS = 3.0  # seconds that helpers get to notice that their node is gone
 END = 15.0  # seconds for a killed process and its helpers to be gone
