@@ -20,7 +20,7 @@ from tests.broker.kafka.lag_world import LagWorld, lags, problems, row_of, topic
 from tests.mutations import MUTATIONS, fails_under, mutation
 
 Name = Callable[[str], str]
-TIMEOUT = 2.0
+TIMEOUT = 4.0
 VICTIM = 2
 NO_LEADER = -1
 
