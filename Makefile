@@ -39,6 +39,7 @@ test: style ## everything, on real brokers; installs what that needs and cleans 
 docs: dev ## writes the reference pages anew from the code
 	$(BIN)/mq-exporter metrics-doc --write docs/metrics.md
 	$(BIN)/mq-exporter metrics-doc --configuration --write docs/configuration.md
+	$(BIN)/python -m tests.proof --write
 
 demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
 	$(BIN)/python -m drills.demo
