@@ -81,12 +81,13 @@ def test_a_stopped_rabbitmq_node_is_missed_by_the_others_and_seen_again_when_sta
     assert dict.fromkeys(names, True) == other.members()
 
 
-def test_a_node_starts_while_another_is_frozen(breakable_lab: Lab) -> None:
-    node, frozen = breakable_lab.rabbit_node("rabbitmq-3"), breakable_lab.rabbit_node("rabbitmq-1")
+def test_a_broker_starts_while_another_is_frozen(breakable_lab: Lab) -> None:
+    node, frozen = breakable_lab.node("kafka-3"), breakable_lab.node("kafka-1")
     node.kill()
     frozen.pause()
-    frozen.resume()
     node.start()
+    assert ("serving", "frozen") == (node.condition(), frozen.condition())
+    frozen.resume()
     assert {"serving"} == conditions(breakable_lab)
 
 
