@@ -35,9 +35,9 @@ AGE = Family(
 BOUND = Family(
     "mq_kafka_group_age_error_bound_seconds",
     "gauge",
-    "Only where the age is an estimate: the true age is within age plus or minus this. At most two intervals or a tenth "
-    "of the age, or the age is withheld. Estimates are of the record at the committed offset, as the log grew or as "
-    "records are stamped: that it was aborted or compacted away, they can't see.",
+    "Only where the age is an estimate: the true age is within age plus or minus this. At most two intervals or a "
+    "tenth of the age, or the age is withheld. Estimates are of the record at the committed offset, as the log grew "
+    "or as records are stamped: that it was aborted or compacted away, they can't see.",
     LABELS,
 )
 FAMILIES = (COMMITTED, LAG, AGE, BOUND)
