@@ -12,7 +12,8 @@ AGE = Family(
     "gauge",
     "Age of the oldest message, ready or unacknowledged; 0 for an empty queue, absent when unknown. From the head's "
     "timestamp (classic queues; the first publisher's clock), from the broker's own time of entry (quorum queues, with "
-    "`cli:`; as it was when the tool was last asked, up to three intervals ago), else estimated from depth and departures, taking the queue as first in, first out. No message is taken.",
+    "`cli:`; told when the tool was last asked, up to three intervals ago), else estimated from depth and departures, "
+    "taking the queue as first in, first out. No message is taken.",
     LABELS,
 )
 BOUND = Family(
