@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exporter.model.rabbitmq import Counters
+from exporter.model.rabbitmq_age import SKEW
 from exporter.model.rabbitmq_listing import RawCounters
 
 NAMES = ("published", "delivered", "acknowledged", "redelivered", "departed")
@@ -50,23 +51,28 @@ def _grow(new: int | None, read: int | None, counted: int | None) -> int | None:
 class Arrivals:
     """Messages that arrived in a queue since `start`: what it holds and what left it, at its highest.
 
-    Depth and departures are not of the same instant. So departures count a poll later than the depth while they move,
-    lest a message be counted twice that left one statistic and still stands in the other.
+    Depth and departures are not of the same instant: both are up to `SKEW` old. So a departure counts only once it is
+    that old, lest a message be counted twice that left one statistic and still stands in the other.
     """
 
     highest: int
     start: int
-    departed: int
+    departed: int  # those that count
+    waiting: tuple[tuple[float, int], ...] = ()  # (unix seconds, departures) seen since, oldest first
 
     @classmethod
     def begin(cls, depth: int, departed: int, from_nothing: bool) -> Arrivals:
         """`from_nothing`: the queue is new, so what it holds has arrived since."""
         return cls(depth + departed, 0 if from_nothing else depth + departed, departed)
 
-    def then(self, depth: int, departed: int) -> Arrivals:
-        """After one more poll."""
-        settled = departed if departed == self.departed else self.departed
-        return Arrivals(max(self.highest, depth + settled), self.start, departed)
+    def then(self, depth: int, departed: int, at: float) -> Arrivals:
+        """After one more poll, at `at`."""
+        last = self.waiting[-1][1] if self.waiting else self.departed
+        waiting = self.waiting if departed == last else (*self.waiting, (at, departed))
+        settled = self.departed
+        while waiting and waiting[0][0] <= at - SKEW:
+            settled, waiting = waiting[0][1], waiting[1:]
+        return Arrivals(max(self.highest, depth + settled), self.start, settled, waiting)
 
     @property
     def count(self) -> int:

@@ -57,8 +57,8 @@ class QueueMemory:
             )
         )
 
-    def count_arrivals(self, queue: QueueName, depth: Depth, before: Collection[QueueName]) -> int | None:
-        """Arrivals of a dead-letter queue. `before`: the queues that were known before this poll."""
+    def count_arrivals(self, queue: QueueName, depth: Depth, before: Collection[QueueName], at: float) -> int | None:
+        """Arrivals of a dead-letter queue by this poll, at `at`. `before`: the queues known before it."""
         total = total_depth(depth)
         arrivals = self.arrivals.get(queue)
         departed = self.grown.get(queue, Grown()).counted[NAMES.index("departed")] or 0
@@ -67,7 +67,7 @@ class QueueMemory:
         if arrivals is None:
             arrivals = Arrivals.begin(total, departed, from_nothing=self.polled and queue not in before)
         else:
-            arrivals = arrivals.then(total, departed)
+            arrivals = arrivals.then(total, departed, at)
         self.arrivals[queue] = arrivals
         return arrivals.count
 

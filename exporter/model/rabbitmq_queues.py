@@ -59,7 +59,7 @@ def assemble(facts: Facts, memory: QueueMemory, before: Collection[QueueName]) -
         skipped.update(_withheld(queue, facts.fresh))
         queues.append(queue)
         if name in dead_letter_queues:
-            arrivals = memory.count_arrivals(name, depth, before)
+            arrivals = memory.count_arrivals(name, depth, before, facts.at)
             dead.append(_dead_letter_queue(queue, depth, settings, estimate, arrivals))
     return Assembled(tuple(queues), tuple(dead), tuple(_sources(facts.found)), dict(skipped))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exporter.model.rabbitmq import Counters
+from exporter.model.rabbitmq_age import SKEW
 from exporter.model.rabbitmq_counters import Arrivals, Grown
 from exporter.model.rabbitmq_listing import RawCounters
 from tests.mutations import fails_under
@@ -36,11 +37,14 @@ def test_an_interruption_is_noted() -> None:
     assert Counters(published=5) == grown.shown(RawCounters(published=3))
 
 
-def arrived(first: tuple[int, int], *polls: tuple[int, int], from_nothing: bool = False) -> list[int]:
+def arrived(
+    first: tuple[int, int], *polls: tuple[int, int], from_nothing: bool = False, apart: float = SKEW + 1
+) -> list[int]:
+    """Arrivals shown after each poll of (depth, departures); polls are so many seconds `apart`."""
     arrivals = Arrivals.begin(*first, from_nothing=from_nothing)
     found = [arrivals.count]
-    for depth, departed in polls:
-        arrivals = arrivals.then(depth, departed)
+    for number, (depth, departed) in enumerate(polls, 1):
+        arrivals = arrivals.then(depth, departed, number * apart)
         found.append(arrivals.count)
     return found
 
@@ -63,6 +67,13 @@ def test_a_departure_that_depth_shows_first_is_no_arrival() -> None:
 
 def test_a_departure_that_counters_show_first_is_no_arrival() -> None:
     assert [0, 0, 0, 0] == arrived((100, 0), (100, 100), (0, 100), (0, 100))
+
+
+def test_a_depth_that_stays_old_for_several_polls_makes_no_arrivals() -> None:
+    old = [(3, 3)] * 5
+    assert [3, *[3] * 5, 3, 3] == arrived((3, 0), *old, (0, 3), (2, 3), from_nothing=True, apart=1.0)
+    later = [(2, 3)] * 10
+    assert 5 == arrived((3, 0), *old, (0, 3), *later, from_nothing=True, apart=1.0)[-1]
 
 
 def test_arrivals_under_way_show_a_poll_later() -> None:
