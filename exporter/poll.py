@@ -20,13 +20,12 @@ from exporter.config.model import Config, Kafka, RabbitMQ
 from exporter.health import Health
 from exporter.metrics import registry
 from exporter.metrics.family import Measured
-from exporter.model.common import ClusterSnapshot
+from exporter.model.common import STALE_AFTER, ClusterSnapshot
 from exporter.page import ClusterPage, Format, Joined
 from exporter.state import StateDir
 
 log = logging.getLogger(__name__)
 Section = Kafka | RabbitMQ
-STALE_AFTER = 3  # intervals after which data is withheld
 SAVE_EVERY = 60.0  # seconds between two writes of a cluster's history
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+STALE_AFTER = 3  # intervals after which what was read is withheld
+
 
 class Kind(StrEnum):
     """Why something could not be read; the value is the `kind` label of `mq_exporter_collector_errors_total`."""

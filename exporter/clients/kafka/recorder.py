@@ -8,10 +8,9 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from exporter.clients.kafka.failures import Failure
-from exporter.model.common import CollectorRun, Kind, Problem
+from exporter.model.common import STALE_AFTER, CollectorRun, Kind, Problem
 
 Result = TypeVar("Result")
-KEPT_INTERVALS = 3
 
 
 class Recorder:
@@ -62,7 +61,7 @@ class Kept(Generic[Result]):
 
     def __init__(self, interval: float, poll_interval: float) -> None:
         self._interval = interval
-        self._good_for = KEPT_INTERVALS * max(interval, poll_interval)
+        self._good_for = STALE_AFTER * max(interval, poll_interval)
         self._values: dict[object, tuple[float, Result]] = {}
         self._asked_at = float("-inf")
         self.last_run: CollectorRun | None = None

@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from exporter.clients.rabbitmq.collecting import KEEP, Run
+from exporter.clients.rabbitmq.collecting import Run
 from exporter.clients.rabbitmq.failures import Failure, RequestError
-from exporter.model.common import CollectorRun
+from exporter.model.common import STALE_AFTER, CollectorRun
 
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ class Background(Generic[T]):
             self.run = outcome.run
             if outcome.value is not None:
                 self._value = outcome.value
-                self._good_until = time.monotonic() + KEEP * outcome.run.interval_seconds
+                self._good_until = time.monotonic() + STALE_AFTER * outcome.run.interval_seconds
         return self._value if time.monotonic() < self._good_until else None
 
     def refuse(self, failure: Failure) -> None:

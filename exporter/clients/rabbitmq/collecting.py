@@ -7,10 +7,9 @@ from collections import Counter
 from typing import Generic, TypeVar
 
 from exporter.clients.rabbitmq.failures import Failure
-from exporter.model.common import CollectorRun, Kind, Problem
+from exporter.model.common import STALE_AFTER, CollectorRun, Kind, Problem
 
 T = TypeVar("T")
-KEEP = 3  # intervals for which a slow collector's last good result is used
 
 
 class Run:
@@ -75,6 +74,6 @@ class Slow(Generic[T]):
     @property
     def value(self) -> T | None:
         """The last good result, unless it is too old."""
-        if self._taken is None or time.monotonic() - self._taken > KEEP * self.interval:
+        if self._taken is None or time.monotonic() - self._taken > STALE_AFTER * self.interval:
             return None
         return self._value
