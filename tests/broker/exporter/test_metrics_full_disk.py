@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import NewTopic
 
 from drills.lab import Lab, RefusedError, take_down
 from drills.lab.waiting import wait_for
@@ -68,8 +67,7 @@ def sizes_of_the_small_disk(made: Scene, directory: Path) -> None:
 def fill(lab: Lab, directory: Path) -> None:
     """Of four partitions two are on the small disk; one of them is written to until nothing fits any more."""
     kafka = LagWorld(lab.kafka.bootstrap)
-    topic = NewTopic(TOPIC, 4, replica_assignment=[[1]] * 4, config={"min.insync.replicas": "1"})
-    kafka.admin.create_topics([topic])[TOPIC].result(60)
+    kafka.create_placed(TOPIC, [[1]] * 4, min_insync_replicas="1")
     wait_for("a partition is there", lambda: None if any(directory.glob(f"{TOPIC}-*")) else "none", PATIENCE)
     partition = int(next(directory.glob(f"{TOPIC}-*")).name.rpartition("-")[2])
     disk = os.statvfs(directory)

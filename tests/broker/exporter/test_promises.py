@@ -104,7 +104,7 @@ def test_promise_2_a_frozen_broker_costs_freshness_and_never_a_scrape(
         )
         lag = {"group": group, "topic": topic}
         good.shows_value(6, "mq_kafka_group_topic_lag_offsets", **lag)
-        readable = {str(number) for number, leader in enumerate(kafka._leaders(topic)) if leader != 1}
+        readable = {str(number) for number, leader in enumerate(kafka.leaders(topic)) if leader != 1}
         with ThreadPoolExecutor() as pool, frozen(breakable_lab, "kafka-1"):
             held, objected = (pool.submit(check_scrapes_do_not_wait, one, timeout, readable) for one in (good, broken))
             held.result()

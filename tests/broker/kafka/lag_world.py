@@ -41,19 +41,25 @@ class LagWorld:
                 self.admin.delete_topics([topic])[topic].result(10)
 
     def create(self, topic: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
-        settings = {name.replace("_", "."): value for name, value in config.items()}
-        self.admin.create_topics([NewTopic(topic, partitions, replicas, config=settings)])[topic].result(30)
-        self._topics.append(topic)
-        wait(lambda: self._leaders(topic), lambda leaders: len(leaders) == partitions and -1 not in leaders)
-        return topic
+        return self._create(NewTopic(topic, partitions, replicas, config=_dotted(config)), partitions)
 
-    def _leaders(self, topic: str) -> list[int]:
-        found = self.admin.list_topics(timeout=10).topics.get(topic)
-        return [part.leader for part in found.partitions.values()] if found and not found.error else []
+    def create_placed(self, topic: str, replicas: list[list[int]], **config: str) -> str:
+        """A topic whose replicas are on these brokers, for each partition."""
+        made = NewTopic(topic, len(replicas), replica_assignment=replicas, config=_dotted(config))
+        return self._create(made, len(replicas))
+
+    def _create(self, made: NewTopic, partitions: int) -> str:
+        self._topics.append(made.topic)
+        create_and_await(self.admin, made, partitions)
+        return str(made.topic)
+
+    def leaders(self, topic: str) -> list[int]:
+        """The leader of each partition; empty where there is no such topic."""
+        return leaders_of(self.admin, topic)
 
     def delete(self, topic: str) -> None:
         self.admin.delete_topics([topic])[topic].result(30)
-        wait(lambda: self._leaders(topic), lambda leaders: not leaders)
+        wait(lambda: self.leaders(topic), lambda leaders: not leaders)
 
     def produce(self, topic: str, count: int, partition: int = 0, timestamp: int | None = None) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 50})
@@ -131,6 +137,22 @@ def _try_commit(consumer: Consumer, rows: Sequence[TopicPartition]) -> bool:
         if error.args[0].retriable() or error.args[0].code() in (14, 15, 16):
             return False
         raise
+
+
+def _dotted(config: Mapping[str, str]) -> dict[str, str]:
+    return {name.replace("_", "."): value for name, value in config.items()}
+
+
+def create_and_await(admin: AdminClient, made: NewTopic, partitions: int) -> None:
+    """Create a topic, and wait until all of its partitions are known and led: the brokers hear of it one by one."""
+    admin.create_topics([made])[made.topic].result(60)
+    wait(lambda: leaders_of(admin, made.topic), lambda leaders: len(leaders) == partitions and -1 not in leaders)
+
+
+def leaders_of(admin: AdminClient, topic: str) -> list[int]:
+    """The leader of each partition; empty where there is no such topic."""
+    found = admin.list_topics(timeout=10).topics.get(topic)
+    return [part.leader for part in found.partitions.values()] if found and not found.error else []
 
 
 def wait(look: Callable[[], Found], good: Callable[[Found], bool], seconds: float = 40.0) -> Found:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from drills.lab import Lab
 from exporter.clients.kafka.brokers import Brokers
@@ -54,10 +53,7 @@ def broken(breakable_lab: Lab) -> Iterator[LagWorld]:
 
 def spread(kafka: LagWorld, fresh_name: Name) -> tuple[str, list[str]]:
     """A topic with one replica of one partition on each broker, and twelve groups, so that each coordinates some."""
-    topic = fresh_name("topic")
-    made = NewTopic(topic, 3, replica_assignment=[[1], [2], [3]], config={"min.insync.replicas": "1"})
-    kafka.admin.create_topics([made])[topic].result(30)
-    kafka._topics.append(topic)
+    topic = kafka.create_placed(fresh_name("topic"), [[1], [2], [3]], min_insync_replicas="1")
     for partition in range(3):
         kafka.produce(topic, 5, partition)
     groups = [f"{fresh_name('group')}-{number}" for number in range(12)]
@@ -141,7 +137,12 @@ def check_killed(lab: Lab, reader: KafkaReader, topic: str, groups: list[str]) -
     assert kinds <= {Kind.UNREACHABLE}
     assert first.endpoints[f"127.0.0.1:{lab.ports.broker(VICTIM)}"] is False
 
-    fenced = wait(reader.poll, lambda seen: seen.brokers.get(VICTIM) is False and len(seen.groups) == 12)
+    def told(seen: KafkaSnapshot) -> bool:
+        """Fenced, without a leader, every group moved: brokers hear of these one after the other."""
+        lonely = topic_of(seen, topic).leaders[VICTIM - 1]
+        return (seen.brokers.get(VICTIM), lonely, len(seen.groups)) == (False, NO_LEADER, 12)
+
+    fenced = wait(reader.poll, told)
     assert fenced.brokers == {1: True, 2: False, 3: True}
     seen = topic_of(fenced, topic)
     assert (seen.leaders, seen.high_watermarks) == ((1, -1, 3), (5, None, 5))
