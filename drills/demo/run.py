@@ -73,7 +73,7 @@ def exporter_config(lab: Lab, port: int) -> dict[str, object]:
     rabbitmq = {
         "cluster": "demo-rabbitmq",
         "urls": [f"http://127.0.0.1:{lab.ports.management(node)}" for node in (1, 2, 3)],
-        "cli": ["/usr/lib/rabbitmq/bin/rabbitmqctl", "-n", lab.rabbitmq.names[0]],
+        "cli": lab.rabbitmq.cli,
         "cli_env": lab.rabbitmq.cli_environment,
         "expected_nodes": 3,
     }

@@ -7,8 +7,10 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
-from drills.lab import install, rabbitmq_config, record
+from drills.lab import install, rabbitmq_config, record, versions
 from drills.lab.errors import LabError
 from drills.lab.instance import UP, Lab, NodeStatus, lab_names, take_down
 from drills.lab.node import Node
@@ -77,10 +79,29 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     ctl.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
     only = command("install", _install, "install what a lab needs, and start nothing")
     only.add_argument("--only", metavar="SYSTEMS", type=_names)
+    _add_versions(only)
+
+
+def _add_versions(parser: argparse.ArgumentParser) -> None:
+    default = Settings()
+    for product, text in {
+        "kafka": "a version on Maven Central, such as 3.9.2",
+        "rabbitmq": "a series: this machine's own, or 4.0 (Debian trixie) or 4.3 (Debian sid), which need root",
+        "prometheus": "a series: this machine's own, or 3 (Debian sid), with the Alertmanager of the same suite",
+    }.items():
+        usual = getattr(default, f"{product}_version")
+        parser.add_argument(
+            f"--{product}",
+            metavar="VERSION",
+            type=partial(_version, product),
+            default=usual,
+            help=f"{text} (default: {usual})",
+        )
 
 
 def _add_up(parser: argparse.ArgumentParser) -> None:
     default = Settings()
+    _add_versions(parser)
     parser.add_argument("--only", metavar="SYSTEMS", type=_names, help=f"some of {','.join(SYSTEMS)} (default: all)")
     parser.add_argument(
         "--tmpfs",
@@ -108,7 +129,7 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _up(arguments: argparse.Namespace) -> int:
-    settings = Settings(net_ticktime=arguments.net_ticktime)
+    settings = replace(_versions(arguments), net_ticktime=arguments.net_ticktime)
     report = report_to(sys.stderr)
     lab = Lab.up(
         arguments.name,
@@ -208,8 +229,23 @@ def _ctl(arguments: argparse.Namespace) -> int:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    install.ensure(arguments.only or record.SYSTEMS, Settings().kafka_version, report_to(sys.stderr))
+    install.ensure(arguments.only or record.SYSTEMS, _versions(arguments), report_to(sys.stderr))
     return 0
+
+
+def _versions(arguments: argparse.Namespace) -> Settings:
+    return Settings(
+        kafka_version=arguments.kafka,
+        rabbitmq_version=arguments.rabbitmq,
+        prometheus_version=arguments.prometheus,
+    )
+
+
+def _version(product: str, text: str) -> str:
+    try:
+        return versions.check_text(product, text)
+    except LabError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _names(text: str) -> list[str]:

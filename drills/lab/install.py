@@ -15,8 +15,9 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from drills.lab import class_archive, commands, jars
+from drills.lab import chroots, class_archive, commands, jars, versions
 from drills.lab.errors import LabError
+from drills.lab.record import Settings
 from drills.lab.report import Report, report_to
 
 DENY = Path("/usr/sbin/policy-rc.d")
@@ -33,19 +34,31 @@ PROGRAMS = {
     "kafka": {"java": "openjdk-17-jre-headless"},
     "jars": {"mvn": "maven"},
     "tmpfs": {"mount": "mount"},
+    "chroot": {"debootstrap": "debootstrap", "unshare": "util-linux"},
 }
-ALSO = {"prometheus": ("prometheus",), "rabbitmq": ("rabbitmq-server",)}
 
 
-def ensure(systems: Collection[str], kafka_version: str, report: Report) -> None:
-    """Installs what these systems need and this machine lacks. Raises LabError with what to do by hand."""
-    needed = set(systems)
-    if "kafka" in needed and not jars.present(kafka_version):
+def ensure(systems: Collection[str], settings: Settings, report: Report) -> None:
+    """Installs what these systems need, in these versions, and this machine lacks.
+
+    Raises LabError with what to do by hand, or which version is there instead of the one asked for.
+    """
+    asked = versions.asked_for(systems, settings.rabbitmq_version, settings.prometheus_version)
+    elsewhere = {product: suite for product, text in asked.items() if (suite := versions.suite_for(product, text))}
+    needed = {system for system in systems if versions.PRODUCTS.get(system) not in elsewhere}
+    kafka = versions.check_text("kafka", settings.kafka_version)
+    if "kafka" in needed and not jars.present(kafka):
         needed.add("jars")
+    if any(not chroots.folder(suite).is_dir() for suite in elsewhere.values()):
+        needed.add("chroot")
     packages(missing(needed), report)
+    for suite in {suite.name: suite for suite in elsewhere.values()}.values():
+        chroots.ensure(suite, report)
+    for product, text in asked.items():
+        versions.locate(product, text)
     if "kafka" in needed:
-        jars.fetch(kafka_version, report)
-        class_archive.ensure(kafka_version, report)
+        jars.fetch(kafka, report)
+        class_archive.ensure(kafka, report)
 
 
 def missing(needs: Collection[str]) -> list[str]:

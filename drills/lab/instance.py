@@ -89,7 +89,8 @@ class Lab:
         systems = _systems(only)
         folder = places.lab_folder(name)
         _check_tmpfs(systems, tmpfs or {})
-        install.ensure(systems, (settings or Settings()).kafka_version, report)
+        there = record.load(folder)
+        install.ensure(systems, settings or (there.settings if there else Settings()), report)
         with _busy(folder, f"up {name}", report=report):
             found = record.load(folder)
             if found is None:
@@ -148,7 +149,8 @@ class Lab:
         if "rabbitmq" in self.record.systems:
             rabbit = self.rabbitmq
             lists = {"urls": rabbit.urls, "amqp": rabbit.amqp, "metrics": rabbit.metrics, "streams": rabbit.streams}
-            found["rabbitmq"] = {**lists, "nodes": rabbit.names, "cli_environment": rabbit.cli_environment}
+            environment = {"cli_environment": rabbit.cli_environment}
+            found["rabbitmq"] = {**lists, "nodes": rabbit.names, "cli": rabbit.cli, **environment}
         if "prometheus" in self.record.systems:
             found["prometheus"] = self.prometheus.url
         if "alertmanager" in self.record.systems:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from drills.lab import probes
+from drills.lab import probes, versions
 from drills.lab.errors import LabError
 from drills.lab.node import Node, Site
 from drills.lab.processes import Process, spawn
@@ -64,7 +64,9 @@ class Monitor(Node):
     def _file(self) -> Path:
         return self.folder / f"{self.name}.yml"
 
-    def _spawn(self, command: Sequence[str]) -> Process:
+    def _spawn(self, program: str, *options: str) -> Process:
+        programs = versions.located("prometheus", self.site.record.settings.prometheus_version)
+        command = [*programs.command(program), *options]
         return spawn(command, environment=self.site.environment(self.name), cwd=self.folder, log=self.log)
 
 
@@ -90,17 +92,15 @@ class Prometheus(Monitor):
     def spawn(self) -> Process:
         """Starts the server."""
         return self._spawn(
-            [
-                "prometheus",
-                f"--config.file={self._file}",
-                f"--storage.tsdb.path={self.folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{self.port}",
-                "--web.enable-lifecycle",
-                "--web.enable-admin-api",
-                "--storage.tsdb.retention.time=2d",
-                "--rules.alert.resend-delay=1s",
-                "--log.level=warn",
-            ]
+            "prometheus",
+            f"--config.file={self._file}",
+            f"--storage.tsdb.path={self.folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            "--web.enable-lifecycle",
+            "--web.enable-admin-api",
+            "--storage.tsdb.retention.time=2d",
+            "--rules.alert.resend-delay=1s",
+            "--log.level=warn",
         )
 
     def scrape(self, job: str, targets: Sequence[str], interval: str = "1s", **more: Any) -> None:
@@ -149,14 +149,12 @@ class Alertmanager(Monitor):
     def spawn(self) -> Process:
         """Starts the server, without the gossip of a cluster."""
         return self._spawn(
-            [
-                "prometheus-alertmanager",
-                f"--config.file={self._file}",
-                f"--storage.path={self.folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{self.port}",
-                "--cluster.listen-address=",
-                "--log.level=warn",
-            ]
+            "prometheus-alertmanager",
+            f"--config.file={self._file}",
+            f"--storage.path={self.folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            "--cluster.listen-address=",
+            "--log.level=warn",
         )
 
     def webhook(self, url: str) -> None:

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from drills.lab import locks, probes, processes, rabbitmq_config, tmpfs
+from drills.lab import locks, probes, processes, rabbitmq_config, tmpfs, versions
 from drills.lab.errors import LabError
 from drills.lab.node import END, Node, Site
 from drills.lab.ports import taken
@@ -17,9 +17,15 @@ from drills.lab.rabbitmq_config import NODES, erlang_name
 from drills.lab.record import write_whole
 from drills.lab.waiting import wait_for
 
-PROGRAMS = Path("/usr/lib/rabbitmq/bin")  # not the wrappers in /usr/sbin, which change the user and the folder
 USER = "guest:guest"
 CLI = 60.0  # seconds for one command
+# known and running members as `a,b,c|a,b`; 4.x may have no Mnesia, and before 3.13 there was nothing else
+MEMBERS = """
+{Known, Running} = case erlang:function_exported(rabbit_nodes, list_members, 0) of
+  true -> Ms = rabbit_nodes:list_members(), {Ms, [N || N <- Ms, lists:member(N, [node() | nodes()])]};
+  false -> {mnesia:system_info(db_nodes), mnesia:system_info(running_db_nodes)} end,
+lists:flatten(io_lib:format('~s|~s', [string:join([atom_to_list(N) || N <- Ns], ",") || Ns <- [Known, Running]])).
+"""
 
 
 class RabbitNode(Node):
@@ -80,10 +86,7 @@ class RabbitNode(Node):
             return {node["name"]: node["running"] for node in found}
         if not any(peer.condition() == "frozen" for peer in self.peers):
             return {}
-        answer = self.evaluate(
-            "io_lib:format('~s|~s', [string:join([atom_to_list(N) || N <- mnesia:system_info(I)], \",\")"
-            " || I <- [db_nodes, running_db_nodes]])."
-        )
+        answer = self.evaluate(MEMBERS)
         known, _, running = answer.strip('"').partition("|")
         return {name: name in running.split(",") for name in known.split(",") if name}
 
@@ -106,12 +109,11 @@ class RabbitNode(Node):
         """Starts the Erlang VM."""
         node = rabbitmq_config.node_environment(self.site.ports, self.number, self.folder, self._own_log)
         environment = self.site.environment(self.name, {**cli_environment(self.site), **node})
-        command = [str(PROGRAMS / "rabbitmq-server")]
-        return spawn(command, environment=environment, cwd=self.folder, log=self.log)
+        return spawn(tool(self.site, "rabbitmq-server"), environment=environment, cwd=self.folder, log=self.log)
 
     def ctl(self, *arguments: str, program: str = "rabbitmqctl") -> str:
         """What `rabbitmqctl -n NODE ARGUMENTS` prints. Raises LabError with its message when it fails."""
-        command = [str(PROGRAMS / program), "-q", "-n", self.erlang_name, *arguments]
+        command = [*tool(self.site, program), "-q", "-n", self.erlang_name, *arguments]
         environment = self.site.environment("cli", cli_environment(self.site))
         try:
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=CLI, check=False)
@@ -186,13 +188,24 @@ class RabbitMQ:
 
     @property
     def cli_environment(self) -> dict[str, str]:
-        """The environment for RabbitMQ's command line tools (in /usr/lib/rabbitmq/bin), with the lab's marks."""
+        """The environment for RabbitMQ's command line tools (see `cli`), with the lab's marks."""
         return self.site.environment("cli", cli_environment(self.site))
+
+    @property
+    def cli(self) -> list[str]:
+        """The command that runs `rabbitmqctl` on the first node; it needs `cli_environment`."""
+        return [*tool(self.site, "rabbitmqctl"), "-n", erlang_name(1)]
 
 
 def nodes(site: Site) -> list[Node]:
     """The three nodes."""
     return [RabbitNode(site, f"rabbitmq-{number}", number) for number in NODES]
+
+
+def tool(site: Site, program: str) -> list[str]:
+    """The command that runs a program of RabbitMQ, of the lab's version."""
+    programs = versions.located("rabbitmq", site.record.settings.rabbitmq_version)
+    return programs.command(str(versions.OWN_RABBITMQ / "bin" / program))
 
 
 def cli_environment(site: Site) -> dict[str, str]:
@@ -216,7 +229,8 @@ def ensure_epmd(site: Site) -> None:
             raise LabError(
                 f"port {site.ports.epmd} (epmd) is used by something else: end that, or take the lab down and up again"
             )
-        command = ["epmd", "-port", str(site.ports.epmd), "-address", "127.0.0.1"]
+        programs = versions.located("rabbitmq", site.record.settings.rabbitmq_version)
+        command = [*programs.command("epmd"), "-port", str(site.ports.epmd), "-address", "127.0.0.1"]
         environment = site.environment("epmd", cli_environment(site))
         spawn(command, environment=environment, cwd=site.folder, log=site.folder / "logs" / "epmd.log")
         wait_for("epmd listens", lambda: None if taken(site.ports.epmd) else "port closed", END)

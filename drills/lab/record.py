@@ -20,6 +20,8 @@ class Settings:
     """What may differ between labs; fixed when a lab is made."""
 
     kafka_version: str = "4.4.0"
+    rabbitmq_version: str = "3.10"  # a series; where it is taken from: versions.py
+    prometheus_version: str = "2.42"  # a series
     java_options: str = ""  # for Kafka, after the lab's own, such as -XX:TieredStopAtLevel=4 for long measurements
     net_ticktime: int = 60  # seconds; RabbitMQ calls a silent peer dead after about this long
     partition_handling: str = "ignore"

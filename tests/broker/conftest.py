@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +25,7 @@ from confluent_kafka.admin import AdminClient
 
 from drills.lab import Lab, lab_names, report_to, take_down
 from drills.lab.processes import process_of, tail
+from tests import versions
 
 BROKERS = ("kafka", "rabbitmq")
 MONITORS = ("prometheus", "alertmanager")
@@ -36,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.broker)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test of what this run's versions lack is reported as such."""
+    if feature := versions.lacking(item):
+        pytest.skip(versions.LACKING + feature)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,10 +72,17 @@ def lab_name() -> Iterator[str]:
         take_down(name)
 
 
+def session_lab(request: pytest.FixtureRequest, systems: Sequence[str]) -> Lab:
+    """The run's lab with these systems; `MQ_TEST_LAB` names one that is up, for a person who runs one test often."""
+    running = os.environ.get("MQ_TEST_LAB")
+    name = running or request.getfixturevalue("lab_name")
+    return Lab.up(name, systems, settings=None if running else versions.settings(), report=report_to(sys.__stderr__))
+
+
 @pytest.fixture(scope="session")
-def lab(lab_name: str) -> Lab:
+def lab(request: pytest.FixtureRequest) -> Lab:
     """Kafka and RabbitMQ, three nodes each."""
-    return Lab.up(lab_name, BROKERS, report=report_to(sys.__stderr__))
+    return session_lab(request, BROKERS)
 
 
 @pytest.fixture(scope="session")

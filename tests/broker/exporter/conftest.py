@@ -1,26 +1,17 @@
-"""The lab for these tests; `MQ_TEST_LAB` names one that is up already, for a person who runs one test often."""
+"""An exporter on the lab, and what its tests write with."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from drills.lab import Lab, report_to
-from tests.broker.conftest import BROKERS, Management
+from drills.lab import Lab
+from tests.broker.conftest import Management
 from tests.broker.exporter.process import Exporter, kafka_of, rabbitmq_of, running
 from tests.broker.kafka.lag_world import LagWorld
-
-
-@pytest.fixture(scope="session")
-def lab(request: pytest.FixtureRequest) -> Lab:
-    """Kafka and RabbitMQ, three nodes each."""
-    name = os.environ.get("MQ_TEST_LAB") or request.getfixturevalue("lab_name")
-    return Lab.up(name, BROKERS, report=report_to(sys.__stderr__))
 
 
 @pytest.fixture(scope="module")

@@ -224,8 +224,7 @@ def rabbitmq_of(lab: Lab, **more: Any) -> dict[str, Any]:
 
 def cli_of(lab: Lab) -> dict[str, Any]:
     """Settings with which the exporter may run rabbitmqctl."""
-    command = ["/usr/lib/rabbitmq/bin/rabbitmqctl", "-n", lab.rabbitmq.names[0]]
-    return {"cli": command, "cli_env": lab.rabbitmq.cli_environment}
+    return {"cli": lab.rabbitmq.cli, "cli_env": lab.rabbitmq.cli_environment}
 
 
 def only(*names: str) -> dict[str, Any]:

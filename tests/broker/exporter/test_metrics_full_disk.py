@@ -12,6 +12,7 @@ from confluent_kafka import Producer
 
 from drills.lab import Lab, RefusedError, take_down
 from drills.lab.waiting import wait_for
+from tests import versions
 from tests.broker.exporter.process import PATIENCE, Exporter, Page, kafka_of, running
 from tests.broker.kafka.lag_world import LagWorld
 
@@ -37,7 +38,7 @@ def scene(lab_name: str, folder: Path) -> Iterator[Scene]:
     """A lab of its own: a small disk is chosen when a lab is made."""
     name = f"{lab_name}-disk"
     try:
-        lab = Lab.up(name, ["kafka"], tmpfs={"kafka-1": "60m"})
+        lab = Lab.up(name, ["kafka"], tmpfs={"kafka-1": "60m"}, settings=versions.of_this_run())
         with running(folder, {"kafka": [kafka_of(lab)]}) as exporter:
             made = scene_of(lab, exporter)
             sizes_of_the_small_disk(made, Path(made.full[1]))

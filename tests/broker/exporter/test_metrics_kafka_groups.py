@@ -28,6 +28,7 @@ from drills.lab import Lab
 from tests.broker.exporter.process import INTERVAL, Exporter, Page, kafka_of, only, running
 from tests.broker.exporter.streams_member import StreamsMember
 from tests.broker.kafka.lag_world import LagWorld, wait
+from tests.versions import has, needs, where_had
 
 ORDERS, FUTURE, SHARED, JOINED = (f"proof.groups.{name}" for name in ("orders", "future", "shared", "joined"))
 BILLING, LATE, AHEAD, REPLAY, EARLY = (
@@ -50,7 +51,6 @@ class Scene:
     exporter: Exporter
     kafka: LagWorld
     times: dict[int, list[float]]
-    shared: ShareConsumer
     consumers: dict[str, list[Consumer]]
 
     def committed(self, group: str) -> dict[str, int]:
@@ -95,7 +95,8 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
                 STREAMS: {"groups": only(STREAMS)}}  # fmt: skip
     config = {"kafka": [{**mine, "cluster": name, **more} for name, more in clusters.items()]}
     with ExitStack() as stack:
-        shared = stack.enter_context(share_group(kafka))
+        if has("share_groups"):
+            stack.enter_context(share_group(kafka))
         joined = {
             group: stack.enter_context(kafka.members(group, JOINED, 3, **PATIENT, **{"group.protocol": protocol}))
             for group, protocol in ((CLASSIC, "classic"), (CONSUMER, "consumer"))
@@ -103,7 +104,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
         exporter = stack.enter_context(running(folder, config))
         for group, consumers in joined.items():
             join(exporter, group, consumers)
-        yield Scene(exporter, kafka, times, shared, joined)
+        yield Scene(exporter, kafka, times, joined)
 
 
 class share_group:  # noqa: N801 - reads as what it is: with share_group(kafka)
@@ -255,9 +256,10 @@ def test_the_hottest_partition_has_its_share_of_the_lag(scene: Scene) -> None:
 
 def test_members_and_idle_ones_of_each_protocol_are_those_that_joined(scene: Scene) -> None:
     """Three members for two partitions; one in the share group; the others have only committed."""
-    wanted = {BILLING: 0, LATE: 0, AHEAD: 0, REPLAY: 0, EARLY: 0, CLASSIC: 3, CONSUMER: 3, SHARE: 1}
+    wanted = {BILLING: 0, LATE: 0, AHEAD: 0, REPLAY: 0, EARLY: 0, CLASSIC: 3, CONSUMER: 3}
+    wanted |= where_had({SHARE: 1}, "share_groups")
     scene.exporter.shows(wanted, "mq_kafka_group_members", "group", cluster=EXACT)
-    idle = {**wanted, CLASSIC: 1, CONSUMER: 1, SHARE: 0}
+    idle = {**wanted, CLASSIC: 1, CONSUMER: 1} | where_had({SHARE: 0}, "share_groups")
     scene.exporter.shows(idle, "mq_kafka_group_members_idle", "group", cluster=EXACT)
 
 
@@ -267,22 +269,24 @@ def test_groups_have_the_state_that_the_coordinator_gives_another_client(scene: 
     described = scene.kafka.admin.describe_consumer_groups(names)
     wanted = {(name, words[found.result(30).state]): 1 for name, found in described.items()}
     assert {"stable", "empty"} == {state for _, state in wanted}
-    wanted[SHARE, "stable"] = 1
+    wanted |= where_had({(SHARE, "stable"): 1}, "share_groups")
     scene.exporter.shows(wanted, "mq_kafka_group_state", ("group", "state"), cluster=EXACT)
 
 
 def test_groups_have_their_protocol(scene: Scene) -> None:
     wanted = {(name, "classic"): 1 for name in (BILLING, LATE, AHEAD, REPLAY, EARLY, CLASSIC)}
-    wanted |= {(CONSUMER, "consumer"): 1, (SHARE, "share"): 1}
+    wanted |= {(CONSUMER, "consumer"): 1, **where_had({(SHARE, "share"): 1}, "share_groups")}
     scene.exporter.shows(wanted, "mq_kafka_group_info", ("group", "type"), cluster=EXACT)
 
 
+@needs("share_groups")
 def test_a_share_group_has_the_lag_of_what_is_not_acknowledged(scene: Scene) -> None:
     """Five were read and acknowledged, four wait."""
     scene.exporter.shows({"0": 4}, "mq_kafka_group_lag_offsets", "partition", **at(SHARE, topic=SHARED))
     scene.exporter.shows({"0": 5}, "mq_kafka_group_committed_offset", "partition", **at(SHARE, topic=SHARED))
 
 
+@needs("streams_groups")
 def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
     """A member with two partitions and no commit yet; then without any member."""
     scene.kafka._groups.append(STREAMS)

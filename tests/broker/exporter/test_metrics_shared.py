@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,9 @@ from tests.broker.exporter.process import (
     running,
 )
 from tests.broker.kafka.lag_world import LagWorld
+from tests.versions import has, where_had
 
+SHARES = "share_group_dead_letters"
 KAFKA, RABBITMQ, SMALL = "shared-kafka", "shared-rabbitmq", "shared-small"
 ORDERS, DEAD, PARKED, SHARED_DEAD = (f"proof.shared.{name}" for name in ("orders", "orders.DLQ", "parked", "rejects"))
 HANDLER, SHARE, EXPECTED = "proof.shared.handler", "proof.shared.share", "proof.shared.expected"
@@ -66,7 +68,8 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld, vhost: str, management: Manag
     channel.confirm_delivery()
     declare(channel, management, vhost)
     dead_since = fill_kafka(kafka)
-    with running(folder, config) as exporter, share_group(kafka):
+    shared = share_group(kafka) if has(SHARES) else nullcontext()
+    with running(folder, config) as exporter, shared:
         exporter.shows_value(0, "mq_dlq_depth_messages", system="rabbitmq", dlq="dead")
         rejected = reject(channel, "work", 2)
         reject(channel, "other", 1)
@@ -103,7 +106,8 @@ def fill_kafka(kafka: LagWorld) -> float:
     """Seven dead letters of which the handler has dealt with five; when the oldest of the others was written."""
     for topic, partitions in ((ORDERS, 1), (DEAD, 2), (PARKED, 1)):
         kafka.create(topic, partitions)
-    kafka.create(SHARED_DEAD, 1, errors_deadletterqueue_group_enable="true")
+    if has(SHARES):
+        kafka.create(SHARED_DEAD, 1, errors_deadletterqueue_group_enable="true")
     kafka.produce(DEAD, 4, 0)
     kafka.produce(DEAD, 1, 1)
     since = int((time.time() - 100) * 1000)
@@ -142,7 +146,7 @@ def test_kafkas_dead_letters_are_those_retained_and_those_nobody_has_dealt_with(
     """One that has a handler, one that nobody reads, one that is empty."""
     where = {"system": "kafka", "cluster": KAFKA}
     at = ("vhost", "dlq")
-    retained = {("", DEAD): 7, ("", PARKED): 3, ("", SHARED_DEAD): 0}
+    retained = {("", DEAD): 7, ("", PARKED): 3} | where_had({("", SHARED_DEAD): 0}, SHARES)
     scene.exporter.shows(retained, "mq_dlq_depth_messages", at, **where)
     scene.exporter.shows({**retained, ("", DEAD): 2}, "mq_dlq_unhandled_messages", at, **where)
     scene.exporter.shows(retained, "mq_dlq_arrivals_total", at, **where)
@@ -203,8 +207,8 @@ def test_every_dead_letter_queue_names_what_feeds_it_and_how_that_is_known(scene
     kafka = {
         ("kafka", "", DEAD, ORDERS, "pattern"): 1,
         ("kafka", "", PARKED, "a legacy system", "config"): 1,
-        ("kafka", "", SHARED_DEAD, "", "topic_config"): 1,
-        ("kafka", "", SHARED_DEAD, SHARE, "share_group"): 1,
+        **where_had({("kafka", "", SHARED_DEAD, "", "topic_config"): 1}, SHARES),
+        **where_had({("kafka", "", SHARED_DEAD, SHARE, "share_group"): 1}, SHARES),
     }
     scene.exporter.shows(rabbitmq, "mq_dlq_source_info", at, cluster=RABBITMQ)
     scene.exporter.shows(kafka, "mq_dlq_source_info", at, cluster=KAFKA)
@@ -233,7 +237,9 @@ def test_what_is_expected_is_on_the_page_whether_it_is_there_or_not(scene: Scene
     scene.exporter.shows({KAFKA: 3}, "mq_expected_brokers", "cluster")
     scene.exporter.shows({RABBITMQ: 3}, "mq_expected_nodes", "cluster")
     scene.exporter.shows({(KAFKA, EXPECTED): 1, (KAFKA, HANDLER): 1}, "mq_expected_group", ("cluster", "group"))
-    assert {HANDLER, SHARE} == scene.exporter.page().by("mq_kafka_group_info", "group", cluster=KAFKA).keys()
+    assert {HANDLER, *where_had({SHARE: 1}, SHARES)} == scene.exporter.page().by(
+        "mq_kafka_group_info", "group", cluster=KAFKA
+    ).keys()
 
 
 COLLECTORS = {

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, A
 from confluent_kafka.admin import ResourceType as Resource
 
 from drills.lab import class_archive, jars, kafka_config, probes, report_to
-from drills.lab.record import Settings
+from tests import versions
 from tests.unit.kafka.fake_broker import certificates
 
 START = 120.0
@@ -54,7 +54,7 @@ class SecureNode:
 @contextmanager
 def secure_node(folder: Path) -> Iterator[SecureNode]:
     """A fresh node in this folder, serving. Raises AssertionError with the end of its log."""
-    version = Settings().kafka_version
+    version = versions.of_this_run().kafka_version
     jars.fetch(version, report_to(sys.__stderr__))
     ca, certificate, key = certificates(folder)
     ports = _free_ports(5)

@@ -10,6 +10,7 @@ from exporter.clients.kafka.reader import KafkaReader
 from exporter.model.common import DeadLetterSource
 from exporter.model.kafka import Group
 from tests.broker.kafka.lag_world import LagWorld, ages, group_of, lags, problems, row_of, wait
+from tests.versions import needs
 
 Name = Callable[[str], str]
 
@@ -63,6 +64,7 @@ def test_a_group_of_the_new_protocol_is_read_like_any_other(kafka: LagWorld, fre
         assert problems(snapshot) == {}
 
 
+@needs("share_groups")
 def test_a_share_group_has_the_brokers_own_lag(kafka: LagWorld, fresh_name: Name) -> None:
     topic, group = kafka.create(fresh_name("topic")), fresh_name("group")
     kafka.produce(topic, 5)
@@ -94,6 +96,7 @@ def test_a_deleted_group_is_gone_and_an_expected_one_is_named(kafka: LagWorld, f
     assert (snapshot.groups, snapshot.expected.groups, snapshot.expected.brokers) == ((), (group,), 3)
 
 
+@needs("share_group_dead_letters")
 def test_a_share_groups_dead_letter_topic_is_found_by_its_configuration(kafka: LagWorld, fresh_name: Name) -> None:
     topic, group = kafka.create(fresh_name("topic")), fresh_name("group")
     dlq = f"dlq.{topic}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,12 +11,13 @@ from urllib.parse import quote
 import pika
 import pytest
 
-from drills.lab import Lab, report_to
+from drills.lab import Lab
 from exporter.clients.rabbitmq.reader import RabbitReader
 from exporter.config.model import RabbitMQ
 from exporter.metrics import registry
 from exporter.metrics.family import Labels
 from exporter.model.rabbitmq import Queue, QueueName, RabbitSnapshot
+from tests.broker.conftest import session_lab
 
 T = TypeVar("T")
 PATIENCE = 90.0  # seconds: the machine that runs the tests may be very busy
@@ -27,9 +26,8 @@ NO_EVENT = threading.Event()  # never set: waiting on it is waiting for a moment
 
 @pytest.fixture(scope="session")
 def lab(request: pytest.FixtureRequest) -> Lab:
-    """RabbitMQ, three nodes. `MQ_TEST_LAB` names a lab that is up already, for a person who runs one test often."""
-    name = os.environ.get("MQ_TEST_LAB") or request.getfixturevalue("lab_name")
-    return Lab.up(name, ("rabbitmq",), report=report_to(sys.__stderr__))
+    """RabbitMQ, three nodes."""
+    return session_lab(request, ("rabbitmq",))
 
 
 @pytest.fixture
@@ -46,8 +44,7 @@ def plain_urls(lab: Lab) -> tuple[str, ...]:
 
 def cli_of(lab: Lab) -> dict[str, Any]:
     """Settings with which the reader may run rabbitmqctl."""
-    command = ("/usr/lib/rabbitmq/bin/rabbitmqctl", "-n", lab.rabbitmq.names[0])
-    return {"cli": command, "cli_env": lab.rabbitmq.cli_environment}
+    return {"cli": tuple(lab.rabbitmq.cli), "cli_env": lab.rabbitmq.cli_environment}
 
 
 Readers = Callable[..., RabbitReader]

@@ -1,0 +1,80 @@
+"""The versions that this run's brokers have, and what those lack.
+
+`MQ_TEST_KAFKA`, `MQ_TEST_RABBITMQ` and `MQ_TEST_PROMETHEUS` choose them; with `MQ_TEST_LAB` that lab has its own. A
+test that needs what a version lacks is marked `needs("share_groups")`, and is reported as lacking; that a page has no
+series of it is asserted by the other tests of that page, which compare all of a family.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+from drills.lab import Lab
+from drills.lab.record import Settings
+
+CHOSEN = {
+    "kafka_version": "MQ_TEST_KAFKA",
+    "rabbitmq_version": "MQ_TEST_RABBITMQ",
+    "prometheus_version": "MQ_TEST_PROMETHEUS",
+}
+LACKING = "lacking: "
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a product has from one version on (`since`), or had until another (`until`, not included)."""
+
+    product: str
+    what: str
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] = (999,)
+
+
+FEATURES = {
+    "share_groups": Feature("kafka", "share groups (KIP-932)", since=(4, 2)),
+    "share_group_dead_letters": Feature("kafka", "dead-letter topics of share groups (KIP-1191)", since=(4, 4)),
+    "streams_groups": Feature("kafka", "Streams groups (KIP-1071)", since=(4, 2)),
+}
+
+
+def settings() -> Settings | None:
+    """What a lab is made with; None where nothing was chosen."""
+    chosen = {field: os.environ[name] for field, name in CHOSEN.items() if os.environ.get(name)}
+    return replace(Settings(), **chosen) if chosen else None
+
+
+@cache
+def of_this_run() -> Settings:
+    """The versions of the lab that the tests use."""
+    name = os.environ.get("MQ_TEST_LAB")
+    return Lab.open(name).record.settings if name else settings() or Settings()
+
+
+def has(feature: str, versions: Settings | None = None) -> bool:
+    """Whether these versions (default: this run's) have a feature."""
+    wanted, found = FEATURES[feature], versions or of_this_run()
+    text: str = getattr(found, f"{wanted.product}_version")
+    number = tuple(int(part) for part in text.split("."))
+    return wanted.since <= number < wanted.until
+
+
+def where_had(found: Mapping[object, float], feature: str) -> dict[object, float]:
+    """What is expected of a feature: nothing where it is lacking."""
+    return dict(found) if has(feature) else {}
+
+
+def needs(feature: str) -> pytest.MarkDecorator:
+    """Marks a test of a feature that not every version has."""
+    assert feature in FEATURES
+    return pytest.mark.needs(feature)
+
+
+def lacking(item: pytest.Item) -> str | None:
+    """The feature that a test needs and this run's versions lack; None when they have all."""
+    marked = [mark.args[0] for mark in item.iter_markers("needs")]
+    return next((feature for feature in marked if not has(feature)), None)
