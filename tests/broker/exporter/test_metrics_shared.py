@@ -237,9 +237,12 @@ def test_what_is_expected_is_on_the_page_whether_it_is_there_or_not(scene: Scene
     scene.exporter.shows({KAFKA: 3}, "mq_expected_brokers", "cluster")
     scene.exporter.shows({RABBITMQ: 3}, "mq_expected_nodes", "cluster")
     scene.exporter.shows({(KAFKA, EXPECTED): 1, (KAFKA, HANDLER): 1}, "mq_expected_group", ("cluster", "group"))
-    assert {HANDLER, *where_had({SHARE: 1}, SHARES)} == scene.exporter.page().by(
-        "mq_kafka_group_info", "group", cluster=KAFKA
-    ).keys()
+    groups = {HANDLER, *where_had({SHARE: 1}, SHARES)}
+    scene.exporter.until(
+        f"{groups}",
+        lambda page: page.by("mq_kafka_group_info", "group", cluster=KAFKA).keys(),
+        lambda seen: seen == groups,
+    )
 
 
 COLLECTORS = {

@@ -16,6 +16,7 @@ from exporter.clients.kafka.reader import KafkaReader
 from exporter.clients.kafka.wire import INT8, Cursor, compact, compact_array
 from exporter.config.model import Filter, Kafka
 from exporter.model.kafka import Group, GroupTopic, KafkaSnapshot, Topic
+from tests.broker.kafka.topic_views import create_and_await, delete_and_await
 
 Found = TypeVar("Found")
 
@@ -50,16 +51,16 @@ class LagWorld:
 
     def _create(self, made: NewTopic, partitions: int) -> str:
         self._topics.append(made.topic)
-        create_and_await(self.admin, made, partitions)
+        create_and_await(self.admin, self.bootstrap, made, partitions)
         return str(made.topic)
 
     def leaders(self, topic: str) -> list[int]:
         """The leader of each partition; empty where there is no such topic."""
-        return leaders_of(self.admin, topic)
+        found = self.admin.list_topics(timeout=10).topics.get(topic)
+        return [part.leader for part in found.partitions.values()] if found and not found.error else []
 
     def delete(self, topic: str) -> None:
-        self.admin.delete_topics([topic])[topic].result(30)
-        wait(lambda: self.leaders(topic), lambda leaders: not leaders)
+        delete_and_await(self.admin, self.bootstrap, topic)
 
     def produce(self, topic: str, count: int, partition: int = 0, timestamp: int | None = None) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 50})
@@ -141,18 +142,6 @@ def _try_commit(consumer: Consumer, rows: Sequence[TopicPartition]) -> bool:
 
 def _dotted(config: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "."): value for name, value in config.items()}
-
-
-def create_and_await(admin: AdminClient, made: NewTopic, partitions: int) -> None:
-    """Create a topic, and wait until all of its partitions are known and led: the brokers hear of it one by one."""
-    admin.create_topics([made])[made.topic].result(60)
-    wait(lambda: leaders_of(admin, made.topic), lambda leaders: len(leaders) == partitions and -1 not in leaders)
-
-
-def leaders_of(admin: AdminClient, topic: str) -> list[int]:
-    """The leader of each partition; empty where there is no such topic."""
-    found = admin.list_topics(timeout=10).topics.get(topic)
-    return [part.leader for part in found.partitions.values()] if found and not found.error else []
 
 
 def wait(look: Callable[[], Found], good: Callable[[Found], bool], seconds: float = 40.0) -> Found:

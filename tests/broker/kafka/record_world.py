@@ -15,6 +15,7 @@ from exporter.clients.kafka.messages.list_offsets import End
 from exporter.clients.kafka.properties import Client
 from exporter.clients.kafka.record_times import RecordTimes
 from exporter.model.record_time import Position, RecordTime, Wanted
+from tests.broker.kafka.topic_views import create_and_await, delete_and_await
 
 TIMEOUT = 10.0
 
@@ -33,13 +34,11 @@ class RecordWorld:
     def create(self, topic: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
         settings = {name.replace("_", "."): value for name, value in config.items()}
         made = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": str(min(replicas, 2)), **settings})
-        self.admin.create_topics([made], request_timeout=60)[topic].result(60)
-        self.wait(lambda: len(self.partitions([topic])) == partitions, f"{topic} has leaders everywhere", 120)
+        create_and_await(self.admin, self.bootstrap, made, partitions)
         return topic
 
     def delete(self, topic: str) -> None:
-        self.admin.delete_topics([topic], request_timeout=60)[topic].result(60)
-        self.wait(lambda: not self.partitions([topic]), f"{topic} is gone")
+        delete_and_await(self.admin, self.bootstrap, topic)
 
     def producer(self, **config: Any) -> Producer:
         return Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 0, **config})
