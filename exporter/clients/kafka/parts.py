@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exporter.clients.kafka import sasl
 from exporter.clients.kafka.brokers import Brokers
 from exporter.clients.kafka.commits import CommitReader
 from exporter.clients.kafka.controllers import QuorumReader
@@ -24,6 +25,8 @@ class Parts:
         self.config = config
         paces = (config.slow_interval, config.interval)
         client = Client.of(config.client, config.secrets)
+        if client.protocol.startswith("SASL"):
+            sasl.mechanisms()  # now, and not within the deadline of the first login
         self.brokers = Brokers(config.bootstrap_servers, client, config.timeout)
         self.link = Brokers((), client, config.timeout)
         self.topics = TopicReader(self.brokers, config.topics)

@@ -8,8 +8,9 @@ import urllib.parse
 import urllib.request
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from exporter.clients.kafka import codes
@@ -21,6 +22,15 @@ from exporter.model.common import Kind
 HANDSHAKE, AUTHENTICATE = 17, 36
 MAX_ROUNDS = 10
 Ask = Callable[[int, int, bytes, bool], bytes]  # api key, version, body, flexible -> body of the answer
+
+
+@cache
+def mechanisms() -> ModuleType:
+    """kafka-python's mechanisms. The first call takes up to a second, so it is no part of a connection's deadline."""
+    with warnings.catch_warnings():
+        # kafka-python 3.0.12 reads its schemas by importlib.resources.read_text, deprecated in Python 3.11
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return import_module("kafka.net.sasl")
 
 
 def log_in(ask: Ask, values: Mapping[str, Value], host: str, address: str, authenticate_version: int) -> float:
@@ -67,14 +77,10 @@ def _authenticate(ask: Ask, token: bytes, version: int, name: str, address: str)
 
 
 def _mechanism(name: str, values: Mapping[str, Value], host: str, address: str) -> Any:
-    with warnings.catch_warnings():
-        # kafka-python 3.0.12 reads its schemas by importlib.resources.read_text, deprecated in Python 3.11
-        warnings.simplefilter("ignore", DeprecationWarning)
-        sasl = import_module("kafka.net.sasl")
     properties: dict[str, Any] = {**values, "host": host, "sasl_mechanism": name}
     if name == "OAUTHBEARER":
         properties["sasl_oauth_token_provider"] = _token_provider(values, address)
-    return _step(lambda: sasl.get_sasl_mechanism(name)(**properties), name, address)
+    return _step(lambda: mechanisms().get_sasl_mechanism(name)(**properties), name, address)
 
 
 def _step(action: Callable[[], Any], name: str, address: str) -> Any:
