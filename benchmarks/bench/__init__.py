@@ -1,0 +1,1 @@
+"""How fast the exporter is, how much memory it needs, and how both grow: `make bench`."""

@@ -1,0 +1,134 @@
+"""A Kafka cluster to measure on: many partitions, many groups, every group behind on every partition.
+
+Each group has committed another offset, so that no two of them wait for the same record, and records are written in
+several batches, so that one read does not find them all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import as_completed
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from exporter.clients.kafka.reader import KafkaReader
+from exporter.config.model import Kafka
+
+TOPIC_SIZE = 100  # partitions
+BATCHES, BATCH = 5, 5  # record batches of each partition, records of each
+RECORDS = BATCHES * BATCH
+TOPICS_A_REQUEST = 10
+WAIT = 300  # seconds for one step of the set-up
+
+
+class KafkaWorld:
+    """Topics `NAME-0`, `NAME-1`, ... and groups `NAME-group-0`, ... of one cluster.
+
+    `client`: properties for librdkafka; `watched`: what the exporter's configuration needs to know of the cluster.
+    """
+
+    def __init__(
+        self, client: Mapping[str, str], watched: Mapping[str, Any], partitions: int, groups: int, name: str = "bench"
+    ) -> None:
+        self.client, self.watched, self.name = dict(client), dict(watched), name
+        self.size = min(partitions, TOPIC_SIZE)
+        self.topics = [f"{name}-{number}" for number in range(max(partitions // TOPIC_SIZE, 1))]
+        self.groups = [f"{name}-group-{number}" for number in range(groups)]
+        self.admin = AdminClient({**client, "log_level": 3})
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        return len(self.topics) * self.size
+
+    def places(self, offset: int = -1001) -> list[TopicPartition]:
+        """Every partition, with an offset."""
+        return [TopicPartition(topic, number, offset) for topic in self.topics for number in range(self.size)]
+
+    # making it
+
+    def set_up(self, replicas: int = 1) -> None:
+        """Topics, records and commits; what is there already is kept."""
+        absent = sorted(set(self.topics) - set(self.admin.list_topics(timeout=60).topics))
+        for first in range(0, len(absent), TOPICS_A_REQUEST):
+            made = [NewTopic(topic, self.size, replicas) for topic in absent[first : first + TOPICS_A_REQUEST]]
+            asked = self.admin.create_topics(made, operation_timeout=WAIT, request_timeout=WAIT)
+            for future in asked.values():
+                future.result(WAIT)
+        ends: dict[TopicPartition, int] = {}
+        settled(lambda: self._learn(ends) == self.partitions)
+        self._produce([place for place, end in ends.items() if not end])
+        there = {group.group_id for group in self.admin.list_consumer_groups(request_timeout=60).result(60).valid}
+        for number, group in enumerate(self.groups):
+            if group not in there:
+                self._commit(group, number % (RECORDS - 1))
+
+    def _learn(self, ends: dict[TopicPartition, int]) -> int:
+        found = self.admin.list_offsets(dict.fromkeys(self.places(), OffsetSpec.latest()), request_timeout=WAIT)
+        ends.update({place: future.result().offset for place, future in found.items() if not future.exception(WAIT)})
+        return len(ends)
+
+    def _produce(self, places: Iterable[TopicPartition]) -> None:
+        producer = Producer({**self.client, "linger.ms": 300, "batch.num.messages": BATCH, "log_level": 0})
+        for _ in range(BATCHES):
+            for place in places:
+                for _ in range(BATCH):
+                    producer.produce(place.topic, b"x" * 200, partition=place.partition)
+                producer.poll(0)
+            if producer.flush(WAIT):
+                raise SystemExit("the records of the set-up were not all written: is the cluster overloaded?")
+
+    def _commit(self, group: str, offset: int) -> None:
+        """Commits of one group, again for those that failed: a future that succeeds may hold errors."""
+        left = self.places(offset)
+        deadline = time.monotonic() + WAIT
+        while left and time.monotonic() < deadline:
+            request = ConsumerGroupTopicPartitions(group, left)
+            try:
+                answer = self.admin.alter_consumer_group_offsets([request], request_timeout=60)[group].result()
+            except KafkaException:
+                continue
+            failed = {(place.topic, place.partition) for place in answer.topic_partitions if place.error}
+            left = [place for place in left if (place.topic, place.partition) in failed]
+        if left:
+            raise SystemExit(f"{len(left)} commits of {group} failed")
+
+    def clean(self) -> None:
+        """Take the set-up away."""
+        for future in self.admin.delete_consumer_groups(self.groups).values():
+            future.exception(WAIT)
+        for future in self.admin.delete_topics(self.topics).values():
+            future.exception(WAIT)
+        settled(lambda: not set(self.topics) & set(self.admin.list_topics(timeout=60).topics))
+
+    # reading it
+
+    def bare(self) -> int:
+        """What a program on confluent-kafka must call to know the same; how many committed offsets that found."""
+        self.admin.list_topics(timeout=60)
+        asked = [self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(g)])[g] for g in self.groups]
+        commits = sum(len(future.result(60).topic_partitions or ()) for future in as_completed(asked))
+        for spec in (OffsetSpec.latest(), OffsetSpec.earliest()):
+            for future in self.admin.list_offsets(dict.fromkeys(self.places(), spec)).values():
+                future.result(60)
+        return commits
+
+    def section(self, groups: str = ".*", **more: Any) -> dict[str, Any]:
+        """The exporter's configuration of this cluster, for the topics and groups of the set-up alone."""
+        filters = {"topics": {"allow": [f"{self.name}-[0-9]+"]}, "groups": {"allow": [f"{self.name}-group-{groups}"]}}
+        return {"cluster": "bench", **self.watched, **filters, "timeout": 30.0, **more}
+
+    def reader(self, groups: str = ".*", **more: Any) -> KafkaReader:
+        """The exporter's own reader."""
+        return KafkaReader(Kafka.model_validate(self.section(groups, **more)))
+
+
+def settled(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the set-up is not there after {WAIT} s")
