@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bench import kafka, rabbitmq, render, result, served
 from benchmarks.kafka_world import KafkaWorld
@@ -45,7 +46,7 @@ class Bench:
         self.report.say(f"{told} (load {self.loads[-1]:.1f})")
 
     def render(self) -> None:
-        """(a)"""
+        """(a): writing a page."""
         found = render.compare(self.size(SAMPLES), RUNS)
         self.note(
             render_ratio=found.ratio,
@@ -55,7 +56,7 @@ class Bench:
         )
 
     def plain(self) -> None:
-        """(b), (c), (d), (e), (f) on PLAINTEXT."""
+        """(b), (c), (d), (e), (f): a large cluster on PLAINTEXT."""
         with lab("kafka", Settings(), self.report) as on:
             small = self.world(on, PARTITIONS // TENTH, "tenth")
             tenth = kafka.refresh(small, RUNS)
@@ -76,7 +77,10 @@ class Bench:
     def world(self, on: Lab, partitions: int, name: str) -> KafkaWorld:
         """A cluster's contents, made."""
         self.report.say(f"making {self.size(partitions)} partitions and {GROUPS} groups")
-        world = KafkaWorld(client(on), watched(on), self.size(partitions), GROUPS, name)
+        kafka: Any = on.kafka
+        client = getattr(kafka, "client", {"bootstrap.servers": kafka.bootstrap})
+        watched = kafka.watched() if hasattr(kafka, "watched") else {"bootstrap_servers": kafka.bootstrap.split(",")}
+        world = KafkaWorld(client, watched, self.size(partitions), GROUPS, name)
         world.set_up()
         return world
 
@@ -113,16 +117,23 @@ class Bench:
         )
 
     def secure(self) -> None:
-        """(b) on SASL_SSL."""
-        with lab("kafka", Settings(profile="secure"), self.report) as on:
+        """(b): the same cluster on SASL_SSL."""
+        with lab("kafka", secure_settings(), self.report) as on:
             found = kafka.refresh(self.world(on, PARTITIONS, "bench"), RUNS)
         self.note(bare_secure_s=found.bare.wall, refresh_secure_s=found.snapshot.wall, refresh_secure_ratio=found.ratio)
 
     def rabbitmq(self) -> None:
-        """(g)"""
+        """(g): reading many queues."""
         with lab("rabbitmq", Settings(), self.report) as on:
             found = rabbitmq.poll(on, self.size(QUEUES), RUNS)
         self.note(rabbitmq_5000_s=found.later.wall, rabbitmq_first_s=found.first.wall)
+
+
+def secure_settings() -> Settings:
+    """A lab with TLS, logins and rights."""
+    made: Any = Settings
+    settings: Settings = made(profile="secure")
+    return settings
 
 
 @contextmanager
@@ -149,9 +160,9 @@ def main() -> int:
     except LabError as error:
         print(f"the bench can't run: {error}", file=sys.stderr)
         return 2
-    conditions = {
+    conditions: dict[str, float] = {
         "scale": bench.scale,
-        "cpus": os.cpu_count(),
+        "cpus": os.cpu_count() or 0,
         "load_highest": max(bench.loads),
         "load_lowest": min(bench.loads),
         "began": began,
@@ -159,7 +170,7 @@ def main() -> int:
     }
     result.write(given.out, bench.values, conditions)
     print(result.table(bench.values))
-    print(f"\n{', '.join(f'{key} {value:.6g}' for key, value in conditions.items())}; see {given.out}")  # type: ignore[str-format]
+    print(f"\n{', '.join(f'{key} {value:.6g}' for key, value in conditions.items())}; see {given.out}")
     missed = [key for key in result.missed(bench.values) if given.only == PARTS or key in bench.values]
     if missed:
         print(f"not within budget: {', '.join(missed)}", file=sys.stderr)

@@ -96,7 +96,12 @@ def plain(found: Measured, renderer: Renderer, headers: dict[tuple[Family, Forma
     return b"".join(lines)
 
 
-def values(text: bytes) -> dict[bytes, float]:
-    """Sample -> value."""
-    lines = [line for line in text.splitlines() if not line.startswith(b"#")]
-    return {name: float(value) for name, value in (line.rsplit(b" ", 1) for line in lines)}
+def values(text: bytes) -> dict[tuple[bytes, frozenset[bytes]], float]:
+    """Name and label pairs -> value; prometheus-client sorts the labels, and no label here has a comma in it."""
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith(b"#"):
+            sample, value = line.rsplit(b" ", 1)
+            name, _, labels = sample.rstrip(b"}").partition(b"{")
+            found[name, frozenset(labels.split(b","))] = float(value)
+    return found

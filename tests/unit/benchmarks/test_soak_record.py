@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import memory, plot, record
+from benchmarks import memory
+from benchmarks.soak import plot, record
 from benchmarks.soak.checks import Trouble
 from benchmarks.soak.record import Account, Row
 from benchmarks.soak.restarts import plan
