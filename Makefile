@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev style check test docs demo demo-stop bench soak lab-up lab-down clean
+.PHONY: help dev style check test test-matrix docs demo demo-stop bench soak lab-up lab-down clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -36,6 +36,9 @@ check: style ## format, lint, types and the tests that need no broker (under a m
 test: style ## everything, on real brokers; installs what that needs and cleans up
 	$(BIN)/mq-drill lab install
 	$(BIN)/pytest
+
+test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
+	$(BIN)/python -m tests.matrix
 
 docs: dev ## writes the reference pages anew from the code
 	$(BIN)/mq-exporter metrics-doc --write docs/metrics.md

@@ -31,14 +31,35 @@ class Feature:
 
     product: str
     what: str
+    absent: str  # the series that a version without it has not
     since: tuple[int, ...] = ()
     until: tuple[int, ...] = (999,)
 
 
 FEATURES = {
-    "share_groups": Feature("kafka", "share groups (KIP-932)", since=(4, 2)),
-    "share_group_dead_letters": Feature("kafka", "dead-letter topics of share groups (KIP-1191)", since=(4, 4)),
-    "streams_groups": Feature("kafka", "Streams groups (KIP-1071)", since=(4, 2)),
+    "share_groups": Feature("kafka", "share groups (KIP-932)", "all `mq_kafka_group_*` of share groups", since=(4, 2)),
+    "share_group_dead_letters": Feature(
+        "kafka",
+        "dead-letter topics of share groups (KIP-1191)",
+        '`mq_dlq_source_info{via="share_group"}` and `{via="topic_config"}`',
+        since=(4, 4),
+    ),
+    "statistics_begin_unknown": Feature(
+        "rabbitmq",
+        "a queue just declared has no depth in the management API until it was counted (later versions say 0 for up to "
+        "5 s, so that `node_metrics: false` shows 0)",
+        "none",
+        until=(4, 3),
+    ),
+    "names_unescaped": Feature(
+        "rabbitmq", "`\"` and `\\` in queue names stand unescaped on the nodes' own pages", "none", until=(4, 0)
+    ),
+    "login_refused_as_not_authorized": Feature(
+        "rabbitmq", "a refused login is called `Not_Authorized`, before `Login failed`", "none", since=(4, 0)
+    ),
+    "streams_groups": Feature(
+        "kafka", "Streams groups (KIP-1071)", '`mq_kafka_group_info{type="streams"}`', since=(4, 2)
+    ),
 }
 
 

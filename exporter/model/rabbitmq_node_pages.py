@@ -2,7 +2,8 @@ r"""Reads what rabbitmq_prometheus says on one node: its alarms and disk, its gl
 
 3.10 writes label values as they are, with `"` and `\` unescaped, so its lines can't be parsed by the rules of the
 format. The queues' names are known from the listing, so a line is recognised by the whole text between the braces,
-written as 3.10 does and as the format demands; what could be two queues is taken for none.
+written as 3.10 does and as the format demands; what could be two queues is taken for none. 4.3 writes counts as Erlang
+does floating-point numbers: `24.0`, and a million as `1.0e6`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from dataclasses import dataclass, field
 from exporter.model.rabbitmq import QueueName
 
 DETAILED = re.compile(
-    r'^rabbitmq_detailed_queue_(messages_ready|messages_unacked|messages|consumers)\{(vhost=".*)\} (\d+)(?:\.0)?$', re.M
+    r'^rabbitmq_detailed_queue_(messages_ready|messages_unacked|messages|consumers)\{(vhost=".*)\} (\S+)$', re.M
 )
-GLOBAL = re.compile(r"^rabbitmq_global_messages_(dead_lettered|unroutable)_(\w+)_total\{([^}\n]*)\} (\d+)$", re.M)
-IDENTITY = re.compile(r'^rabbitmq_identity_info\{(?:.*,)?rabbitmq_node="([^"]+)".*\} 1$', re.M)
+GLOBAL = re.compile(r"^rabbitmq_global_messages_(dead_lettered|unroutable)_(\w+)_total\{([^}\n]*)\} (\S+)$", re.M)
+IDENTITY = re.compile(r'^rabbitmq_identity_info\{(?:.*,)?rabbitmq_node="([^"]+)".*\} 1(?:\.0)?$', re.M)
 NUMBER = re.compile(r"^rabbitmq_(\w+) (\S+)$", re.M)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 
@@ -102,8 +103,8 @@ def _dead_lettered(page: str) -> dict[tuple[str, str], int]:
     """Summed over queue types. `confirmed` is no reason: it counts arrivals."""
     found: Counter[tuple[str, str]] = Counter()
     for what, reason, labels, number in GLOBAL.findall(page):
-        if what == "dead_lettered" and reason != "confirmed":
-            found[reason, dict(LABEL.findall(labels)).get("dead_letter_strategy", "")] += int(number)
+        if what == "dead_lettered" and reason != "confirmed" and (count := _whole(number)) is not None:
+            found[reason, dict(LABEL.findall(labels)).get("dead_letter_strategy", "")] += count
     return dict(found)
 
 
@@ -111,8 +112,8 @@ def _unroutable(page: str) -> dict[str, int]:
     """Summed over protocols."""
     found: Counter[str] = Counter()
     for what, outcome, _, number in GLOBAL.findall(page):
-        if what == "unroutable":
-            found[outcome] += int(number)
+        if what == "unroutable" and (count := _whole(number)) is not None:
+            found[outcome] += count
     return dict(found)
 
 
@@ -138,9 +139,9 @@ def spellings(queues: Iterable[QueueName]) -> dict[str, QueueName | None]:
 
 def read_depths(page: str, known: Mapping[str, QueueName | None]) -> tuple[dict[QueueName, Depth], set[str]]:
     """Depths of the queues that this node leads, and the label texts of queues that are not known."""
-    numbers: dict[str, dict[str, int]] = {}
+    numbers: dict[str, dict[str, int | None]] = {}
     for what, labels, number in DETAILED.findall(page):
-        numbers.setdefault(labels, {})[what] = int(number)
+        numbers.setdefault(labels, {})[what] = _whole(number)
     depths, strangers = {}, set()
     for labels, values in numbers.items():
         if labels not in known:

@@ -1,7 +1,8 @@
 """What only `rabbitmqctl eval` can tell, asked in a process of its own that is ended when it is late.
 
 Opt-in (`cli:`), because the Erlang cookie is full power over the cluster. The calls are internal to the broker: seen
-on 3.10.8. They read and change nothing. Names travel in base64, since they may be anything.
+on 3.10.8, 4.0.5 and 4.3.6. They read and change nothing. Names travel in base64, since they may be anything, and
+numbers as values of maps: of a list of small numbers 4.3 makes a text.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ STREAM_TRACKING = """
    Status = case catch rabbit_stream_queue:status(V, N) of S when is_list(S) -> S; _ -> [] end,
    Tracking = case catch rabbit_stream_queue:tracking_status(V, N) of T when is_list(T) -> T; _ -> [] end,
    #{vhost => base64:encode(V), name => base64:encode(N),
-     ends => [O || R <- Status, is_list(R), O <- [proplists:get_value(offset, R)], is_integer(O)],
+     ends => [#{offset => O} || R <- Status, is_list(R), O <- [proplists:get_value(offset, R)], is_integer(O)],
      stored => [#{consumer => base64:encode(proplists:get_value(reference, R)), offset => proplists:get_value(value, R)}
                 || R <- Tracking, is_list(R), proplists:get_value(type, R) =:= offset]}
  end || Q <- rabbit_amqqueue:list(), amqqueue:get_type(Q) =:= rabbit_stream_queue].
@@ -90,7 +91,7 @@ def stream_tracking(config: RabbitMQ) -> list[Tracked]:
     return [
         Tracked(
             _queue(item),
-            tuple(end for each in item["ends"] if (end := whole(each)) is not None),
+            tuple(end for each in item["ends"] if (end := whole(each["offset"])) is not None),
             {
                 _decoded(one["consumer"]): offset
                 for one in item["stored"]

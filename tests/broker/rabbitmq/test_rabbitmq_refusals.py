@@ -15,6 +15,7 @@ from exporter.model.common import Kind, Problem
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
 from tests.broker.rabbitmq.conftest import Readers, depth, path_of, plain_urls, success, until
+from tests.versions import has
 
 SECRET = "hunter2-do-not-print"
 
@@ -40,7 +41,8 @@ def test_a_wrong_password(readers: Readers, lab: Lab, caplog: pytest.LogCaptureF
     caplog.set_level(logging.DEBUG)
     kind, detail = first_problem(readers, url_password=SECRET)
     assert Kind.AUTHENTICATION is kind
-    assert f"{plain_urls(lab)[0]}: login refused (Login failed): wrong user or password" == detail
+    said = "Not_Authorized" if has("login_refused_as_not_authorized") else "Login failed"
+    assert f"{plain_urls(lab)[0]}: login refused ({said}): wrong user or password" == detail
     assert SECRET not in caplog.text
 
 

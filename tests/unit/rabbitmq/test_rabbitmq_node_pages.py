@@ -94,6 +94,20 @@ def test_a_node_says_what_it_has_and_counts() -> None:
     assert expected == read_node(PAGE.format(free=84359663616))
 
 
+def test_counts_are_read_as_4_3_writes_them() -> None:
+    """As Erlang writes floating-point numbers, also a million."""
+    text = (
+        'rabbitmq_identity_info{rabbitmq_node="a@b"} 1.0\n'
+        'rabbitmq_global_messages_dead_lettered_rejected_total{queue_type="x",dead_letter_strategy="disabled"} 24.0\n'
+        'rabbitmq_global_messages_dead_lettered_rejected_total{queue_type="y",dead_letter_strategy="disabled"} 1.0e6\n'
+        'rabbitmq_global_messages_unroutable_returned_total{protocol="amqp091"} 2.5e7\n'
+    )
+    expected = NodePage("a@b", dead_lettered={("rejected", "disabled"): 1_000_024}, unroutable={"returned": 25_000_000})
+    assert expected == read_node(text)
+    line = 'rabbitmq_detailed_queue_messages{vhost="/",queue="plain"} 1.234567e6\n'
+    assert ({NAMES[0]: Depth(messages=1_234_567)}, set()) == read_depths(line, spellings(NAMES))
+
+
 def test_free_space_that_is_no_number_is_unknown() -> None:
     for free in ("NaN", "+Inf", "-1", "unknown"):
         page = read_node(PAGE.format(free=free))

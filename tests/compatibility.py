@@ -1,0 +1,120 @@
+"""docs/compatibility.md, written from docs/compatibility.json, which `python -m tests.matrix` keeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from tests.versions import FEATURES, LACKING, Feature
+
+DOCS = Path(__file__).parents[1] / "docs"
+DATA = DOCS / "compatibility.json"
+PAGE = DOCS / "compatibility.md"
+TITLES = {"kafka": "Kafka", "rabbitmq": "RabbitMQ", "prometheus": "Prometheus"}
+HEAD = """\
+# Versions
+
+The exporter's tests on real brokers, run on other versions than those of `make test`. What a version lacks has no
+series, never a zero; the tests compare whole families, so that a series too many is seen as well as one too few.
+
+Written by `make test-matrix` (`python -m tests.matrix`) from `docs/compatibility.json`; do not edit.
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row: the day, versions asked for and as the servers told them, which tests were run, and their outcomes."""
+
+    day: str
+    asked: dict[str, str]
+    found: dict[str, str]
+    tests: list[str]
+    passed: int
+    others: dict[str, str]  # test -> outcome, of those that did not simply pass
+
+    def mended(self, again: Mapping[str, str]) -> Result:
+        """With later outcomes of some of its tests."""
+        now = {name: again.get(name, outcome) for name, outcome in self.others.items()}
+        now |= {name: outcome for name, outcome in again.items() if outcome != "passed"}
+        others = {name: outcome for name, outcome in now.items() if outcome != "passed"}
+        return replace(self, passed=self.passed + len(self.others) - len(others), others=others)
+
+    def named(self, outcome: str) -> list[str]:
+        """The tests with this outcome, or with one that begins so."""
+        return sorted(name for name, found in self.others.items() if found.startswith(outcome))
+
+    def version(self, product: str) -> str:
+        """As the server told it, else as it was asked for."""
+        return self.found.get(product, self.asked[product])
+
+
+def load() -> dict[str, Result]:
+    """Row -> what was found; nothing where there is no file."""
+    if not DATA.exists():
+        return {}
+    return {number: Result(**raw) for number, raw in json.loads(DATA.read_text()).items()}
+
+
+def save(known: Mapping[str, Result]) -> None:
+    """Writes docs/compatibility.json."""
+    DATA.write_text(json.dumps({key: asdict(known[key]) for key in sorted(known)}, indent=1, sort_keys=True) + "\n")
+
+
+COLUMNS = ("passed", "passed when repeated", "failed twice", "lacking", "not run here")
+
+
+def counts(result: Result) -> dict[str, int]:
+    """Column -> number of tests."""
+    outcomes = ("repeated", "failed", LACKING, "skipped")
+    others = {column: len(result.named(outcome)) for column, outcome in zip(COLUMNS[1:], outcomes, strict=True)}
+    return {COLUMNS[0]: result.passed, **others}
+
+
+def table(known: Mapping[str, Result]) -> str:
+    """The rows and their counts."""
+    heads = [*TITLES.values(), *COLUMNS, "day"]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for _, result in sorted(known.items()):
+        cells = [*(result.version(product) for product in TITLES), *map(str, counts(result).values()), result.day]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def page(known: Mapping[str, Result]) -> str:
+    """docs/compatibility.md."""
+    lines = [HEAD, table(known), "", "## What versions lack", "", "| what | of | there | series that are absent |"]
+    lines += ["| --- | --- | --- | --- |", *(_feature(feature) for feature in FEATURES.values())]
+    lines += ["", "## Differences that the exporter takes care of", "", *(f"- {text}" for text in DIFFERENCES)]
+    for _, result in sorted(known.items()):
+        lines += _remarkable(result)
+    return "\n".join(lines) + "\n"
+
+
+def _feature(feature: Feature) -> str:
+    there = [f"from {_text(feature.since)}"] if feature.since else []
+    there += [f"until {_text(feature.until)}"] if feature.until[0] < 999 else []
+    return f"| {feature.what} | {TITLES[feature.product]} | {', '.join(there)} | {feature.absent} |"
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _remarkable(result: Result) -> list[str]:
+    """What did not simply pass."""
+    told = {
+        "failed twice": [f"`{name}`" for name in result.named("failed")],
+        "passed when repeated (a deadline on a busy machine)": [f"`{name}`" for name in result.named("repeated")],
+        "lacking": [f"`{name}`: {result.others[name].removeprefix(LACKING)}" for name in result.named(LACKING)],
+        "not run here": [f"`{name}`: {result.others[name]}" for name in result.named("skipped")],
+    }
+    lines = [f"### {what}\n\n" + "\n".join(f"- {name}" for name in names) for what, names in told.items() if names]
+    title = ", ".join(f"{TITLES[product]} {result.version(product)}" for product in TITLES)
+    return ["", f"## {title}", "", f"Tests of {', '.join(f'`{path}`' for path in result.tests)}.", "", *lines]
+
+
+DIFFERENCES = (
+    "RabbitMQ 3.10 to 4.x: where no limit is set, quorum queues of 4.0 give a message up after 20 deliveries.",
+)
