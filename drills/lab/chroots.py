@@ -73,9 +73,7 @@ def ensure(suite: Suite, report: Report) -> Path:
         if target.is_dir():
             return target
         check_rights(suite.name)
-        report.say(
-            f"fetching {', '.join(suite.packages)} from Debian {suite.name} (once; 1 to 2 minutes, up to 700 MB)"
-        )
+        report.say(f"fetching {', '.join(suite.packages)} from Debian {suite.name} (once, some minutes, up to 500 MB)")
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             _fetch(suite, fresh, report)

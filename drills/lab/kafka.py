@@ -131,7 +131,8 @@ class Broker(KafkaNode):
         if self.name in record.tmpfs:
             tmpfs.mount(self.folder / SMALL, record.tmpfs[self.name])
         directories = self.log_dirs()
-        text = kafka_config.broker_properties(self.site.ports, self.number, [str(one) for one in directories])
+        version = record.settings.kafka_version
+        text = kafka_config.broker_properties(self.site.ports, self.number, [str(one) for one in directories], version)
         write_whole(self.properties, text)
         for directory in directories:
             if not (directory / "meta.properties").exists():

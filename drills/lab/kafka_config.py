@@ -59,6 +59,9 @@ BROKER = {
 }
 
 
+BEFORE_4 = {"group.coordinator.rebalance.protocols": "classic,consumer"}  # 4.0 has the second without being told
+
+
 def uuid() -> str:
     """A new Kafka id: 16 random bytes in URL-safe base64, unpadded; never '-' first, which tools take for an option."""
     while True:
@@ -87,8 +90,8 @@ def controller_properties(ports: Ports, number: int, log_dir: str) -> str:
     )
 
 
-def broker_properties(ports: Ports, number: int, log_dirs: list[str]) -> str:
-    """The file of one broker."""
+def broker_properties(ports: Ports, number: int, log_dirs: list[str], version: str = "4.4.0") -> str:
+    """The file of one broker of a version of Kafka."""
     return _text(
         {
             "node.id": str(number),
@@ -98,6 +101,7 @@ def broker_properties(ports: Ports, number: int, log_dirs: list[str]) -> str:
             "log.dirs": ",".join(log_dirs),
             **COMMON,
             **BROKER,
+            **(BEFORE_4 if int(version.partition(".")[0]) < 4 else {}),
         }
     )
 
