@@ -113,6 +113,7 @@ def peek_by_get(patch: pytest.MonkeyPatch) -> None:
     """RabbitMQ's oldest message is looked at by taking it and putting it back, which counts as a delivery."""
     import requests
 
+    from exporter.clients.rabbitmq.http import read_password
     from exporter.clients.rabbitmq.poll import Poll
 
     read = Poll.snapshot
@@ -123,7 +124,10 @@ def peek_by_get(patch: pytest.MonkeyPatch) -> None:
             vhost, name = (part.replace("/", "%2F") for part in queue.id)
             body = {"count": 1, "ackmode": "ack_requeue_true", "encoding": "auto"}
             url = f"{poll.config.urls[0]}/api/queues/{vhost}/{name}/get"
-            requests.post(url, json=body, auth=("guest", "guest"), timeout=30).raise_for_status()
+            login, trusted = (poll.config.username, read_password(poll.config)), str(poll.config.ca_file or True)
+            with requests.Session() as session:
+                session.trust_env = False
+                session.post(url, json=body, auth=login, verify=trusted, timeout=30).raise_for_status()
         return snapshot
 
     patch.setattr(Poll, "snapshot", taking)

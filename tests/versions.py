@@ -1,8 +1,8 @@
 """The versions that this run's brokers have, and what those lack.
 
-`MQ_TEST_KAFKA`, `MQ_TEST_RABBITMQ` and `MQ_TEST_PROMETHEUS` choose them; with `MQ_TEST_LAB` that lab has its own. A
-test that needs what a version lacks is marked `needs("share_groups")`, and is reported as lacking; that a page has no
-series of it is asserted by the other tests of that page, which compare all of a family.
+`MQ_TEST_KAFKA`, `MQ_TEST_RABBITMQ`, `MQ_TEST_PROMETHEUS` and `MQ_TEST_PROFILE` choose them; with `MQ_TEST_LAB` that lab
+has its own. A test that needs what a version lacks is marked `needs("share_groups")`, and is reported as lacking; that a
+page has no series of it is asserted by the other tests of that page, which compare all of a family.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ CHOSEN = {
     "kafka_version": "MQ_TEST_KAFKA",
     "rabbitmq_version": "MQ_TEST_RABBITMQ",
     "prometheus_version": "MQ_TEST_PROMETHEUS",
+    "profile": "MQ_TEST_PROFILE",  # plain or secure
 }
 LACKING = "lacking: "
 

@@ -13,6 +13,7 @@ from functools import partial
 from drills.lab import install, rabbitmq_config, record, versions
 from drills.lab.errors import LabError
 from drills.lab.instance import UP, Lab, NodeStatus, lab_names, take_down
+from drills.lab.keys import SECURE
 from drills.lab.node import Node
 from drills.lab.record import SYSTEMS, Settings
 from drills.lab.report import report_to
@@ -113,6 +114,13 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
         "kafka-1=60m) so that its disk can be really full; needs root; only when the lab is made",
     )
     parser.add_argument(
+        "--profile",
+        choices=("plain", SECURE),
+        default=default.profile,
+        help="secure: TLS, logins and rights everywhere; `mq-drill lab env NAME` says where the files for clients are; "
+        "only when the lab is made (default: %(default)s)",
+    )
+    parser.add_argument(
         "--net-ticktime",
         metavar="SECONDS",
         type=int,
@@ -129,7 +137,7 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _up(arguments: argparse.Namespace) -> int:
-    settings = replace(_versions(arguments), net_ticktime=arguments.net_ticktime)
+    settings = replace(_versions(arguments), profile=arguments.profile, net_ticktime=arguments.net_ticktime)
     report = report_to(sys.stderr)
     lab = Lab.up(
         arguments.name,

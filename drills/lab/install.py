@@ -35,6 +35,7 @@ PROGRAMS = {
     "jars": {"mvn": "maven"},
     "tmpfs": {"mount": "mount"},
     "chroot": {"debootstrap": "debootstrap", "unshare": "util-linux"},
+    "secure": {"openssl": "openssl"},
 }
 
 

@@ -16,6 +16,7 @@ from drills.lab import install, kafka, kafka_config, locks, places, ports, proce
 from drills.lab.bring_up import BringUp
 from drills.lab.errors import LabError, RefusedError
 from drills.lab.kafka import Kafka
+from drills.lab.keys import SECURE
 from drills.lab.monitoring import Alertmanager, Prometheus
 from drills.lab.node import END, START, STOP, Condition, Node, Site
 from drills.lab.rabbitmq import RabbitMQ, RabbitNode
@@ -90,7 +91,10 @@ class Lab:
         folder = places.lab_folder(name)
         _check_tmpfs(systems, tmpfs or {})
         there = record.load(folder)
-        install.ensure(systems, settings or (there.settings if there else Settings()), report)
+        asked = settings or (there.settings if there else Settings())
+        install.ensure(systems, asked, report)
+        if asked.profile == SECURE:
+            install.packages(install.missing({SECURE}), report)
         with _busy(folder, f"up {name}", report=report):
             found = record.load(folder)
             if found is None:
@@ -102,6 +106,8 @@ class Lab:
             lab = cls(folder, found)
             wanted = [node for node in lab.nodes.values() if node.system in systems]
             BringUp(lab.site, wanted, report).run(seconds)
+            if "kafka" in systems:
+                kafka.grant(lab.site)
             return lab
 
     @classmethod
@@ -142,15 +148,9 @@ class Lab:
         """Where everything listens: what `mq-drill lab env` shows. Only the systems this lab has."""
         found: dict[str, Any] = {"lab": self.name, "folder": str(self.folder)}
         if "kafka" in self.record.systems:
-            brokers = {str(broker): address for broker, address in self.kafka.brokers.items()}
-            controllers = {str(controller): address for controller, address in self.kafka.controllers.items()}
-            bootstrap = self.kafka.bootstrap
-            found["kafka"] = {"bootstrap": bootstrap, "brokers": brokers, "controllers": controllers}
+            found["kafka"] = self.kafka.addresses()
         if "rabbitmq" in self.record.systems:
-            rabbit = self.rabbitmq
-            lists = {"urls": rabbit.urls, "amqp": rabbit.amqp, "metrics": rabbit.metrics, "streams": rabbit.streams}
-            environment = {"cli_environment": rabbit.cli_environment}
-            found["rabbitmq"] = {**lists, "nodes": rabbit.names, "cli": rabbit.cli, **environment}
+            found["rabbitmq"] = self.rabbitmq.addresses()
         if "prometheus" in self.record.systems:
             found["prometheus"] = self.prometheus.url
         if "alertmanager" in self.record.systems:

@@ -6,6 +6,8 @@ import base64
 import os
 from collections.abc import Mapping
 
+from drills.lab import kafka_security
+from drills.lab.keys import Keys
 from drills.lab.ports import Ports
 
 NODES = (1, 2, 3)
@@ -75,7 +77,7 @@ def controller_id(number: int) -> int:
     return FIRST_CONTROLLER_ID + number
 
 
-def controller_properties(ports: Ports, number: int, log_dir: str) -> str:
+def controller_properties(ports: Ports, number: int, log_dir: str, keys: Keys | None = None) -> str:
     """The file of one controller."""
     return _text(
         {
@@ -86,11 +88,14 @@ def controller_properties(ports: Ports, number: int, log_dir: str) -> str:
             "controller.quorum.bootstrap.servers": _quorum(ports),
             "log.dirs": log_dir,
             **COMMON,
+            **(kafka_security.common(keys) if keys else {}),
         }
     )
 
 
-def broker_properties(ports: Ports, number: int, log_dirs: list[str], version: str = "4.4.0") -> str:
+def broker_properties(
+    ports: Ports, number: int, log_dirs: list[str], version: str = "4.4.0", keys: Keys | None = None
+) -> str:
     """The file of one broker of a version of Kafka."""
     return _text(
         {
@@ -102,6 +107,7 @@ def broker_properties(ports: Ports, number: int, log_dirs: list[str], version: s
             **COMMON,
             **BROKER,
             **(BEFORE_4 if int(version.partition(".")[0]) < 4 else {}),
+            **(kafka_security.common(keys) | kafka_security.broker(ports, number) if keys else {}),
         }
     )
 

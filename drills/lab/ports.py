@@ -61,6 +61,10 @@ class Ports:
         """Kafka's client listener."""
         return self.base + 80 + node
 
+    def broker_internal(self, node: int) -> int:
+        """Between Kafka's brokers, in a secure lab."""
+        return self.base + 84 + node
+
     @property
     def prometheus(self) -> int:
         """Prometheus."""

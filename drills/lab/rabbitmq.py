@@ -6,10 +6,14 @@ import secrets
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from ssl import SSLContext
+from typing import Any
 
-from drills.lab import locks, probes, processes, rabbitmq_config, tmpfs, versions
+from drills.lab import locks, probes, processes, rabbitmq_config, rabbitmq_security, tmpfs, versions
 from drills.lab.errors import LabError
+from drills.lab.keys import ADMIN, MONITOR, Keys, keys_of, write_secret
 from drills.lab.node import END, Node, Site
 from drills.lab.ports import taken
 from drills.lab.processes import Process, spawn
@@ -17,7 +21,7 @@ from drills.lab.rabbitmq_config import NODES, erlang_name
 from drills.lab.record import write_whole
 from drills.lab.waiting import wait_for
 
-USER = "guest:guest"
+GUEST = "guest"  # RabbitMQ's own user and password, which it accepts on loopback only
 CLI = 60.0  # seconds for one command
 # known and running members as `a,b,c|a,b`; 4.x may have no Mnesia, and before 3.13 there was nothing else
 MEMBERS = """
@@ -34,6 +38,16 @@ class RabbitNode(Node):
     system = "rabbitmq"
     program = "beam.smp"
     patience = 150.0  # on a busy machine it forms its cluster slowly, and should not be killed while it does
+
+    @cached_property
+    def keys(self) -> Keys | None:
+        """The lab's secrets; None when it has none."""
+        return keys_of(self.site)
+
+    @cached_property
+    def tls(self) -> SSLContext | None:
+        """TLS for looking at it; None where it speaks plain text."""
+        return self.keys.context() if self.keys else None
 
     @property
     def erlang_name(self) -> str:
@@ -58,7 +72,7 @@ class RabbitNode(Node):
 
     def answers(self) -> bool:
         """The AMQP greeting. That listener opens last, so a greeting means booted."""
-        return probes.amqp_answers(self.site.ports.amqp(self.number))
+        return probes.amqp_answers(self.site.ports.amqp(self.number), self.tls)
 
     def lack(self) -> str | None:
         """It serves when it greets, is one of three members, and sees every other running member that greets."""
@@ -81,7 +95,8 @@ class RabbitNode(Node):
         Asked from the node's own database when the HTTP API hangs, as it does while a peer is frozen.
         """
         port = self.site.ports.management(self.number)
-        found = probes.http_json(port, "/api/nodes?columns=name,running", user=USER)
+        user = f"{ADMIN}:{self.keys.password('rabbitmq', ADMIN)}" if self.keys else f"{GUEST}:{GUEST}"
+        found = probes.http_json(port, "/api/nodes?columns=name,running", user=user, tls=self.tls)
         if found is not None:
             return {node["name"]: node["running"] for node in found}
         if not any(peer.condition() == "frozen" for peer in self.peers):
@@ -97,7 +112,13 @@ class RabbitNode(Node):
             folder.mkdir(parents=True, exist_ok=True)
         if self.name in record.tmpfs:
             tmpfs.mount(self.folder / "data", record.tmpfs[self.name])
-        text = rabbitmq_config.configuration(self.site.ports, self.number, record.settings)
+        text = rabbitmq_config.configuration(self.site.ports, self.number, record.settings, self.keys)
+        first = self.folder / "definitions.json"
+        if self.keys and not formed(self.site).exists():
+            write_secret(first, rabbitmq_security.definitions(self.keys))
+            text += f"load_definitions = {first}\n"
+        else:
+            first.unlink(missing_ok=True)  # a later start would undo what was changed since
         write_whole(self.folder / "rabbitmq.conf", text)
         write_whole(self.folder / "advanced.config", rabbitmq_config.advanced(record.settings))
         plugins = self.folder / "enabled_plugins"
@@ -155,26 +176,53 @@ class RabbitNode(Node):
 
 @dataclass(frozen=True)
 class RabbitMQ:
-    """Addresses of the RabbitMQ cluster of a lab; all lists are in the order of the nodes."""
+    """Addresses of the RabbitMQ cluster of a lab, and how to log in; all lists are in the order of the nodes."""
 
     site: Site
-    user: str = "guest"
-    password: str = "guest"  # noqa: S105  RabbitMQ's own default, which it accepts on loopback only
+
+    @property
+    def keys(self) -> Keys | None:
+        """Secrets of a secure lab; None for another."""
+        return keys_of(self.site)
+
+    @property
+    def tls(self) -> SSLContext | None:
+        """TLS for clients; None where nodes speak plain text."""
+        return self.keys.context() if self.keys else None
+
+    @property
+    def user(self) -> str:
+        """A user who may do everything."""
+        return ADMIN if self.keys else GUEST
+
+    @property
+    def password(self) -> str:
+        """The password of that user."""
+        return self.keys.password("rabbitmq", ADMIN) if self.keys else GUEST
 
     @property
     def urls(self) -> list[str]:
         """The management API of each node, with user and password."""
-        return [f"http://{self.user}:{self.password}@127.0.0.1:{self.site.ports.management(n)}" for n in NODES]
+        return [self._with_login(url) for url in self.plain_urls]
+
+    @property
+    def plain_urls(self) -> list[str]:
+        """The management API of each node, without user and password."""
+        return [f"{self._scheme('http')}://127.0.0.1:{self.site.ports.management(n)}" for n in NODES]
 
     @property
     def amqp(self) -> list[str]:
-        """AMQP URLs (virtual host `/`)."""
-        return [f"amqp://{self.user}:{self.password}@127.0.0.1:{self.site.ports.amqp(n)}/%2F" for n in NODES]
+        """AMQP URLs (virtual host `/`), with user and password."""
+        return [self._with_login(url) for url in self._plain_amqp]
+
+    @property
+    def _plain_amqp(self) -> list[str]:
+        return [f"{self._scheme('amqp')}://127.0.0.1:{self.site.ports.amqp(n)}/%2F" for n in NODES]
 
     @property
     def metrics(self) -> list[str]:
         """Each node's own Prometheus endpoint, without a path."""
-        return [f"http://127.0.0.1:{self.site.ports.rabbitmq_metrics(n)}" for n in NODES]
+        return [f"{self._scheme('http')}://127.0.0.1:{self.site.ports.rabbitmq_metrics(n)}" for n in NODES]
 
     @property
     def streams(self) -> list[str]:
@@ -195,6 +243,30 @@ class RabbitMQ:
     def cli(self) -> list[str]:
         """The command that runs `rabbitmqctl` on the first node; it needs `cli_environment`."""
         return [*tool(self.site, "rabbitmqctl"), "-n", erlang_name(1)]
+
+    def watched(self, user: str = MONITOR) -> dict[str, Any]:
+        """What mq-exporter's configuration needs to know of the cluster: addresses, and the login of its user."""
+        if self.keys is None:
+            return {"urls": self.plain_urls}
+        password = {"file": str(self.keys.password_file("rabbitmq", user))}
+        return {"urls": self.plain_urls, "username": user, "password": password, "ca_file": str(self.keys.ca)}
+
+    def addresses(self) -> dict[str, Any]:
+        """What `mq-drill lab env` shows: passwords only where they are no secret."""
+        lists = {"metrics": self.metrics, "streams": self.streams, "nodes": self.names}
+        found = {**lists, "cli": self.cli, "cli_environment": self.cli_environment}
+        if self.keys is None:
+            return {"urls": self.urls, "amqp": self.amqp, **found}
+        files = {f"{user}_password_file": str(self.keys.password_file("rabbitmq", user)) for user in (ADMIN, MONITOR)}
+        users = {"ca": str(self.keys.ca), "admin_user": ADMIN, "monitor_user": MONITOR, **files}
+        return {"urls": self.plain_urls, "amqp": self._plain_amqp, **found, **users}
+
+    def _scheme(self, plain: str) -> str:
+        return f"{plain}s" if self.keys else plain
+
+    def _with_login(self, url: str) -> str:
+        scheme, _, rest = url.partition("://")
+        return f"{scheme}://{self.user}:{self.password}@{rest}"
 
 
 def nodes(site: Site) -> list[Node]:

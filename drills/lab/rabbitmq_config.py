@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from drills.lab import rabbitmq_security
+from drills.lab.keys import Keys
 from drills.lab.ports import Ports
 from drills.lab.record import Settings
 
@@ -18,15 +20,10 @@ def erlang_name(number: int) -> str:
     return f"rabbitmq-{number}@localhost"
 
 
-def configuration(ports: Ports, number: int, settings: Settings) -> str:
+def configuration(ports: Ports, number: int, settings: Settings, keys: Keys | None = None) -> str:
     """rabbitmq.conf of one node. Every node lists all three: with one seed, the others hold the lock that it needs."""
     lines = {
-        "listeners.tcp.1": f"127.0.0.1:{ports.amqp(number)}",
-        "management.tcp.ip": "127.0.0.1",
-        "management.tcp.port": str(ports.management(number)),
-        "prometheus.tcp.ip": "127.0.0.1",
-        "prometheus.tcp.port": str(ports.rabbitmq_metrics(number)),
-        "stream.listeners.tcp.1": f"127.0.0.1:{ports.stream(number)}",
+        **(rabbitmq_security.configuration(ports, number, keys) if keys else _plain_listeners(ports, number)),
         "cluster_formation.peer_discovery_backend": "classic_config",
         **{f"cluster_formation.classic_config.nodes.{n}": erlang_name(n) for n in NODES},
         # by default the holder of the discovery lock tries ten times to join nodes that wait for that lock
@@ -39,6 +36,17 @@ def configuration(ports: Ports, number: int, settings: Settings) -> str:
         "log.file.level": "info",
     }
     return "".join(f"{key} = {value}\n" for key, value in lines.items())
+
+
+def _plain_listeners(ports: Ports, number: int) -> dict[str, str]:
+    return {
+        "listeners.tcp.1": f"127.0.0.1:{ports.amqp(number)}",
+        "management.tcp.ip": "127.0.0.1",
+        "management.tcp.port": str(ports.management(number)),
+        "prometheus.tcp.ip": "127.0.0.1",
+        "prometheus.tcp.port": str(ports.rabbitmq_metrics(number)),
+        "stream.listeners.tcp.1": f"127.0.0.1:{ports.stream(number)}",
+    }
 
 
 def advanced(settings: Settings) -> str:

@@ -19,6 +19,7 @@ VERSION = 1
 class Settings:
     """What may differ between labs; fixed when a lab is made."""
 
+    profile: str = "plain"  # or "secure": TLS, logins and rights
     kafka_version: str = "4.4.0"
     rabbitmq_version: str = "3.10"  # a series; where it is taken from: versions.py
     prometheus_version: str = "2.42"  # a series

@@ -24,8 +24,12 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from drills.lab import Lab, lab_names, report_to, take_down
+from drills.lab.keys import MONITOR, SECURE
 from drills.lab.processes import process_of, tail
+from drills.lab.rabbitmq import RabbitMQ
+from drills.lab.rabbitmq_security import ALL, NOTHING
 from tests import versions
+from tests.broker.labs import amqp
 
 BROKERS = ("kafka", "rabbitmq")
 MONITORS = ("prometheus", "alertmanager")
@@ -40,9 +44,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test of what this run's versions lack is reported as such."""
+    """A test of what this run's versions lack is reported as such; so is one about a plain lab."""
     if feature := versions.lacking(item):
         pytest.skip(versions.LACKING + feature)
+    if item.get_closest_marker("plain") and versions.of_this_run().profile == SECURE:
+        pytest.skip("about a lab without security")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -125,13 +131,13 @@ def group_name(fresh_name: Callable[[str], str]) -> str:
 @pytest.fixture(scope="session")
 def kafka_admin(lab: Lab) -> AdminClient:
     """Kafka's admin client."""
-    return AdminClient({"bootstrap.servers": lab.kafka.bootstrap})
+    return AdminClient(lab.kafka.client)
 
 
 @pytest.fixture
 def producer(lab: Lab) -> Iterator[Producer]:
     """A producer that waits for all replicas and creates no topic; flushed afterwards."""
-    made = Producer({"bootstrap.servers": lab.kafka.bootstrap, "acks": "all", "allow.auto.create.topics": False})
+    made = Producer({**lab.kafka.client, "acks": "all", "allow.auto.create.topics": False})
     yield made
     made.flush(10)
 
@@ -139,9 +145,12 @@ def producer(lab: Lab) -> Iterator[Producer]:
 class Management:
     """RabbitMQ's HTTP API on one node."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, rabbitmq: RabbitMQ) -> None:
+        self.url = rabbitmq.urls[0]
+        self.users = {rabbitmq.user: ALL} | ({MONITOR: NOTHING} if rabbitmq.keys else {})
         self.session = requests.Session()
+        self.session.trust_env = False  # it may name other certificates to trust
+        self.session.verify = str(rabbitmq.keys.ca) if rabbitmq.keys else True
 
     def get(self, path: str) -> Any:
         """The JSON at `/api/PATH`; raises requests.HTTPError."""
@@ -160,6 +169,13 @@ class Management:
         """Deletes `/api/PATH`."""
         self._call("DELETE", path)
 
+    def make_vhost(self, name: str) -> None:
+        """Makes a virtual host in which the tests' user may do everything, and the monitor may look."""
+        path = quote(name, safe="")
+        self.put(f"vhosts/{path}")
+        for user, what in self.users.items():
+            self.put(f"permissions/{path}/{user}", {"configure": what, "write": what, "read": what})
+
     def _call(self, method: str, path: str, body: object = None) -> requests.Response:
         answer = self.session.request(method, f"{self.url}/api/{path}", json=body, timeout=10)
         answer.raise_for_status()
@@ -169,17 +185,16 @@ class Management:
 @pytest.fixture(scope="session")
 def management(lab: Lab) -> Iterator[Management]:
     """The HTTP API of rabbitmq-1."""
-    made = Management(lab.rabbitmq.urls[0])
+    made = Management(lab.rabbitmq)
     yield made
     made.session.close()
 
 
 @pytest.fixture
 def vhost_name(fresh_name: Callable[[str], str], management: Management) -> Iterator[str]:
-    """A virtual host of this test alone, with all rights for guest; deleted afterwards."""
+    """A virtual host of this test alone, deleted afterwards."""
     name = fresh_name("vhost")
-    management.put(f"vhosts/{quote(name, safe='')}")
-    management.put(f"permissions/{quote(name, safe='')}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    management.make_vhost(name)
     yield name
     management.delete(f"vhosts/{quote(name, safe='')}")
 
@@ -187,9 +202,7 @@ def vhost_name(fresh_name: Callable[[str], str], management: Management) -> Iter
 @pytest.fixture
 def rabbit_connection(lab: Lab, vhost_name: str) -> Iterator[pika.BlockingConnection]:
     """A connection to rabbitmq-1 in the test's own virtual host."""
-    made = pika.BlockingConnection(
-        pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), virtual_host=vhost_name, heartbeat=0)
-    )
+    made = pika.BlockingConnection(amqp(lab, 1, vhost_name))
     yield made
     if made.is_open:
         made.close()

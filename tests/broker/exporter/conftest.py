@@ -30,19 +30,18 @@ def exporter(lab: Lab, folder: Path) -> Iterator[Exporter]:
 @pytest.fixture(scope="module")
 def kafka(lab: Lab) -> Iterator[LagWorld]:
     """Kafka as a writer; what the module makes is taken away."""
-    made = LagWorld(lab.kafka.bootstrap)
+    made = LagWorld(lab.kafka)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
 def vhost(request: pytest.FixtureRequest, management: Management) -> Iterator[str]:
-    """A virtual host for the module, with all rights for guest; deleted afterwards."""
+    """A virtual host for the module, deleted afterwards."""
     name = f"proof {request.module.__name__.rpartition('.')[2]}"
     path = quote(name, safe="")
     if any(found["name"] == name for found in management.get("vhosts")):
         management.delete(f"vhosts/{path}")  # a killed run left it
-    management.put(f"vhosts/{path}")
-    management.put(f"permissions/{path}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    management.make_vhost(name)
     yield name
     management.delete(f"vhosts/{path}")

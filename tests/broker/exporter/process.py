@@ -212,14 +212,13 @@ def objects_when(mutation: str, folder: Path, config: dict[str, Any], check: Cal
 def kafka_of(lab: Lab, **more: Any) -> dict[str, Any]:
     """A section for the lab's Kafka, with short paces."""
     paces = {"interval": INTERVAL, "slow_interval": 2 * INTERVAL, "timeout": TIMEOUT}
-    return {"cluster": "lab-kafka", "bootstrap_servers": lab.kafka.bootstrap.split(","), **paces, **more}
+    return {"cluster": "lab-kafka", **lab.kafka.watched(), **paces, **more}
 
 
 def rabbitmq_of(lab: Lab, **more: Any) -> dict[str, Any]:
     """A section for the lab's RabbitMQ, with short paces."""
     paces = {"interval": INTERVAL, "slow_interval": 2 * INTERVAL, "timeout": TIMEOUT}
-    urls = [f"http://127.0.0.1:{lab.ports.management(node)}" for node in (1, 2, 3)]
-    return {"cluster": "lab-rabbitmq", "urls": urls, **paces, **more}
+    return {"cluster": "lab-rabbitmq", **lab.rabbitmq.watched(), **paces, **more}
 
 
 def cli_of(lab: Lab) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Mapping
 from types import TracebackType
 
+from drills.lab.rabbitmq import RabbitMQ
+
 SUBSCRIBE, STORE_OFFSET, QUERY_OFFSET = 0x07, 0x0A, 0x0B
 PEER_PROPERTIES, SASL_HANDSHAKE, SASL_AUTHENTICATE, TUNE, OPEN = 0x11, 0x12, 0x13, 0x14, 0x15
 ANSWER, OK = 0x8000, 1
@@ -28,12 +30,14 @@ def properties(given: Mapping[str, str]) -> bytes:
 class StreamClient:
     """One connection in one virtual host."""
 
-    def __init__(self, port: int, vhost: str, user: str = "guest", password: str = "guest") -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+    def __init__(self, rabbitmq: RabbitMQ, vhost: str) -> None:
+        host, _, port = rabbitmq.streams[0].rpartition(":")
+        plain, tls = socket.create_connection((host, int(port)), timeout=60), rabbitmq.tls
+        self._socket = tls.wrap_socket(plain, server_hostname=host) if tls else plain
         self._correlation = 0
         self._ask(PEER_PROPERTIES, properties({"product": "test"}))
         self._ask(SASL_HANDSHAKE, b"")
-        secret = f"\0{user}\0{password}".encode()
+        secret = f"\0{rabbitmq.user}\0{rabbitmq.password}".encode()
         self._ask(SASL_AUTHENTICATE, text("PLAIN") + struct.pack(">i", len(secret)) + secret)
         self._tune()
         self._ask(OPEN, text(vhost))

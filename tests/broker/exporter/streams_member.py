@@ -6,10 +6,11 @@ Source: StreamsGroupHeartbeatRequest.json and StreamsGroupHeartbeatResponse.json
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
-from exporter.clients.kafka.properties import Client
 from exporter.clients.kafka.wire import INT8, INT32, Cursor, compact, compact_array
+from tests.broker.kafka.topic_views import wire_client
 
 HEARTBEAT = 88
 NONE = b"\0"  # a null array or string, and no tagged fields
@@ -20,10 +21,11 @@ LEAVE = -1
 class StreamsMember:
     """One member that would process one topic, without state."""
 
-    def __init__(self, bootstrap: str, group: str, topic: str) -> None:
+    def __init__(self, login: Mapping[str, str], group: str, topic: str) -> None:
         self.group, self.topic = group, topic
         self.member, self.epoch = str(uuid.uuid4()), 0
-        self.brokers = [Brokers([address], Client.of({}, {}), 30.0) for address in bootstrap.split(",")]
+        client = wire_client(login)
+        self.brokers = [Brokers([address], client, 30.0) for address in login["bootstrap.servers"].split(",")]
 
     def close(self) -> None:
         """Leave the group."""

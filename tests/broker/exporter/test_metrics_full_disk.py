@@ -67,7 +67,7 @@ def sizes_of_the_small_disk(made: Scene, directory: Path) -> None:
 
 def fill(lab: Lab, directory: Path) -> None:
     """Of four partitions two are on the small disk; one of them is written to until nothing fits any more."""
-    kafka = LagWorld(lab.kafka.bootstrap)
+    kafka = LagWorld(lab.kafka)
     kafka.create_placed(TOPIC, [[1]] * 4, min_insync_replicas="1")
     wait_for("a partition is there", lambda: None if any(directory.glob(f"{TOPIC}-*")) else "none", PATIENCE)
     partition = int(next(directory.glob(f"{TOPIC}-*")).name.rpartition("-")[2])
@@ -75,7 +75,7 @@ def fill(lab: Lab, directory: Path) -> None:
     with (directory / "ballast").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_bsize - 100_000)
     failed: list[object] = []
-    producer = Producer({"bootstrap.servers": lab.kafka.bootstrap, "message.timeout.ms": 20_000})
+    producer = Producer({**lab.kafka.client, "message.timeout.ms": 20_000})
     for _ in range(20):
         producer.produce(TOPIC, os.urandom(50_000), partition=partition, on_delivery=lambda bad, _: failed.append(bad))
     producer.flush(60)

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from drills.lab import Lab
 from tests.broker.exporter.process import Exporter, Page, kafka_of, only, running
 from tests.broker.kafka.lag_world import LagWorld
+from tests.broker.labs import kafka_python
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
@@ -63,7 +64,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
         kafka.produce(LONELY, 5, partition)
     kafka.commit(GROUP, LONELY, {0: 1, 1: 1, 2: 1})
     section = kafka_of(lab, topics=only("proof.brokers.*"), groups=only(GROUP), expected_brokers=3)
-    witness = KafkaAdminClient(bootstrap_servers=lab.kafka.bootstrap.split(","))
+    witness = KafkaAdminClient(**kafka_python(lab.kafka))
     with running(folder, {"kafka": [section]}) as started:
         yield Scene(started, lab, kafka, witness)
     witness.close()

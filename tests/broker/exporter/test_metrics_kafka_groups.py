@@ -67,7 +67,7 @@ def produce(kafka: LagWorld, topic: str, counts: dict[int, int]) -> dict[int, li
     def note(_: object, message: Any) -> None:
         times[message.partition()].append(message.timestamp()[1] / 1000)
 
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "acks": "all"})
+    producer = Producer({**kafka.client, "acks": "all"})
     for partition, count in counts.items():
         for number in range(count):
             producer.produce(topic, f"{number}".encode(), partition=partition, callback=note)
@@ -115,7 +115,7 @@ class share_group:  # noqa: N801 - reads as what it is: with share_group(kafka)
         kafka.set_group(SHARE, "share.auto.offset.reset", "earliest")
         kafka._groups.append(SHARE)
         self.kafka = kafka
-        self.consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": SHARE})
+        self.consumer = ShareConsumer({**kafka.client, "group.id": SHARE})
 
     def __enter__(self) -> ShareConsumer:
         self.consumer.subscribe([SHARED])
@@ -290,7 +290,7 @@ def test_a_share_group_has_the_lag_of_what_is_not_acknowledged(scene: Scene) -> 
 def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
     """A member with two partitions and no commit yet; then without any member."""
     scene.kafka._groups.append(STREAMS)
-    member = StreamsMember(scene.kafka.bootstrap, STREAMS, JOINED)
+    member = StreamsMember(scene.kafka.client, STREAMS, JOINED)
     seen = scene.exporter.until(
         "a stable streams group",
         lambda page: (member.beat(), page.by("mq_kafka_group_state", "state", cluster=STREAMS)),

@@ -65,7 +65,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
 
 def produce_with_key(kafka: LagWorld, topic: str, partition: int) -> None:
     """One record: a compacted topic takes none without a key."""
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "acks": "all"})
+    producer = Producer({**kafka.client, "acks": "all"})
     producer.produce(topic, b"x", key=b"k", partition=partition)
     assert 0 == producer.flush(60)
 
@@ -73,7 +73,7 @@ def produce_with_key(kafka: LagWorld, topic: str, partition: int) -> None:
 def open_transaction(lab: Lab, topic: str, records: int) -> tuple[Producer, float]:
     times: list[float] = []
     settings = {"transactional.id": topic, "transaction.timeout.ms": 600_000}
-    producer = Producer({"bootstrap.servers": lab.kafka.bootstrap, **settings})
+    producer = Producer({**lab.kafka.client, **settings})
     producer.init_transactions(60)
     producer.begin_transaction()
     for _ in range(records):

@@ -21,6 +21,7 @@ from drills.lab import Lab
 from drills.lab.rabbitmq import RabbitNode
 from tests.broker.conftest import Management
 from tests.broker.exporter.process import Exporter, Page, only, rabbitmq_of, running
+from tests.broker.labs import amqp
 
 QUORUM = {"x-queue-type": "quorum"}
 DEAD = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
@@ -58,8 +59,7 @@ class Scene:
         return {node["name"]: node[name] for node in self.management.get("nodes") if node.get(name) is not None}
 
     def connect(self, number: int) -> BlockingConnection:
-        where = pika.ConnectionParameters("127.0.0.1", self.lab.ports.amqp(number), self.vhost, heartbeat=0)
-        return pika.BlockingConnection(where)
+        return pika.BlockingConnection(amqp(self.lab, number, self.vhost))
 
 
 @pytest.fixture(scope="module")

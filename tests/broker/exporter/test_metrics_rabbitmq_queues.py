@@ -20,6 +20,7 @@ from drills.lab import Lab
 from tests.broker.conftest import Management
 from tests.broker.exporter.process import STALE_AFTER, TIMEOUT, Exporter, Page, cli_of, only, rabbitmq_of, running
 from tests.broker.exporter.stream_protocol import StreamClient
+from tests.broker.labs import amqp
 
 PLAIN, CLI = "plain", "cli"
 QUORUM, STREAM = {"x-queue-type": "quorum"}, {"x-queue-type": "stream"}
@@ -65,7 +66,7 @@ def labelled(values: dict[str, float]) -> dict[tuple[str, str, str], float]:
 
 @pytest.fixture(scope="module")
 def scene(lab: Lab, folder: Path, vhost: str, management: Management) -> Iterator[Scene]:
-    connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), vhost, heartbeat=0))
+    connection = pika.BlockingConnection(amqp(lab, 1, vhost))
     channel = connection.channel()
     channel.confirm_delivery()
     for queue, arguments in ARGUMENTS.items():
@@ -73,7 +74,7 @@ def scene(lab: Lab, folder: Path, vhost: str, management: Management) -> Iterato
     mine = rabbitmq_of(lab, vhosts=only(vhost))
     slowly = {"interval": 10, "slow_interval": 10, "timeout": 3 * TIMEOUT}
     config = {"rabbitmq": [{**mine, "cluster": PLAIN}, {**mine, "cluster": CLI, **slowly, **cli_of(lab)}]}
-    with running(folder, config) as exporter, StreamClient(lab.ports.stream(1), vhost) as streams:
+    with running(folder, config) as exporter, StreamClient(lab.rabbitmq, vhost) as streams:
         made = Scene(exporter, vhost, management)
         empty = labelled(dict.fromkeys(LABELS, 0))
         exporter.shows(empty, "mq_rabbitmq_queue_messages_ready", AT, cluster=PLAIN)

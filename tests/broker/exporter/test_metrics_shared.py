@@ -35,6 +35,7 @@ from tests.broker.exporter.process import (
     running,
 )
 from tests.broker.kafka.lag_world import LagWorld
+from tests.broker.labs import amqp
 from tests.versions import has, where_had
 
 SHARES = "share_group_dead_letters"
@@ -63,7 +64,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(lab: Lab, folder: Path, kafka: LagWorld, vhost: str, management: Management) -> Iterator[Scene]:
     config = configuration(lab, vhost)
-    connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), vhost, heartbeat=0))
+    connection = pika.BlockingConnection(amqp(lab, 1, vhost))
     channel = connection.channel()
     channel.confirm_delivery()
     declare(channel, management, vhost)
@@ -122,7 +123,7 @@ def share_group(kafka: LagWorld) -> Iterator[None]:
     """A share group whose configuration names a dead-letter topic (KIP-1191)."""
     kafka._groups.append(SHARE)
     kafka.set_group(SHARE, "errors.deadletterqueue.topic.name", SHARED_DEAD)
-    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": SHARE})
+    consumer = ShareConsumer({**kafka.client, "group.id": SHARE})
     consumer.subscribe([ORDERS])
     consumer.poll(5.0)
     try:

@@ -7,28 +7,33 @@ from collections.abc import Iterator
 
 import pytest
 
+from drills.lab import Lab
+from drills.lab.kafka import Kafka
 from tests.broker.kafka.lag_world import LagWorld
 from tests.broker.kafka.record_world import RecordWorld
 
 
 @pytest.fixture(scope="session")
-def kafka_bootstrap(request: pytest.FixtureRequest) -> str:
-    """HOST:PORT of the brokers, separated by commas."""
+def kafka_cluster(request: pytest.FixtureRequest) -> Kafka | str:
+    """The lab's Kafka, or HOST:PORT of the brokers, separated by commas."""
     running = os.environ.get("MQOPS_TEST_KAFKA")
-    return running if running is not None else str(request.getfixturevalue("lab").kafka.bootstrap)
+    if running is not None:
+        return running
+    lab: Lab = request.getfixturevalue("lab")
+    return lab.kafka
 
 
 @pytest.fixture(scope="session")
-def world(kafka_bootstrap: str) -> Iterator[RecordWorld]:
+def world(kafka_cluster: Kafka | str) -> Iterator[RecordWorld]:
     """The cluster as the tests of record ages see it; its topics are deleted at the end."""
-    made = RecordWorld(kafka_bootstrap)
+    made = RecordWorld(kafka_cluster)
     yield made
     made.close()
 
 
 @pytest.fixture
-def kafka(kafka_bootstrap: str) -> Iterator[LagWorld]:
+def kafka(kafka_cluster: Kafka | str) -> Iterator[LagWorld]:
     """The cluster as the tests of the reader see it; what a test makes is taken away."""
-    made = LagWorld(kafka_bootstrap)
+    made = LagWorld(kafka_cluster)
     yield made
     made.close()

@@ -10,23 +10,25 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from drills.lab.kafka import Kafka as LabKafka
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
-from exporter.clients.kafka.properties import Client
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.clients.kafka.wire import INT8, Cursor, compact, compact_array
 from exporter.config.model import Filter, Kafka
 from exporter.model.kafka import Group, GroupTopic, KafkaSnapshot, Topic
-from tests.broker.kafka.topic_views import create_and_await, delete_and_await
+from tests.broker.kafka.topic_views import create_and_await, delete_and_await, wire_client
 
 Found = TypeVar("Found")
 
 
 class LagWorld:
-    """One cluster; what a test makes is taken away at its end."""
+    """One cluster: a lab's, or that at HOST:PORT. What a test makes is taken away at its end."""
 
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap = bootstrap
-        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+    def __init__(self, where: LabKafka | str) -> None:
+        self.client = {"bootstrap.servers": where} if isinstance(where, str) else where.client
+        self.watched = {"bootstrap_servers": where.split(",")} if isinstance(where, str) else where.watched()
+        self.bootstrap = self.client["bootstrap.servers"]
+        self.admin = AdminClient(self.client)
         self._topics: list[str] = []
         self._groups: list[str] = []
         self._readers: list[KafkaReader] = []
@@ -51,7 +53,7 @@ class LagWorld:
 
     def _create(self, made: NewTopic, partitions: int) -> str:
         self._topics.append(made.topic)
-        create_and_await(self.admin, self.bootstrap, made, partitions)
+        create_and_await(self.admin, self.client, made, partitions)
         return str(made.topic)
 
     def leaders(self, topic: str) -> list[int]:
@@ -60,10 +62,10 @@ class LagWorld:
         return [part.leader for part in found.partitions.values()] if found and not found.error else []
 
     def delete(self, topic: str) -> None:
-        delete_and_await(self.admin, self.bootstrap, topic)
+        delete_and_await(self.admin, self.client, topic)
 
     def produce(self, topic: str, count: int, partition: int = 0, timestamp: int | None = None) -> None:
-        producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 50})
+        producer = Producer({**self.client, "acks": "all", "linger.ms": 50})
         more: dict[str, int] = {} if timestamp is None else {"timestamp": timestamp}
         refused: list[KafkaError] = []
 
@@ -80,7 +82,7 @@ class LagWorld:
         """Commit as a group without members does."""
         if group not in self._groups:
             self._groups.append(group)
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False})
+        consumer = Consumer({**self.client, "group.id": group, "enable.auto.commit": False})
         try:
             rows = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
             wait(lambda: _try_commit(consumer, rows), lambda done: done)
@@ -97,7 +99,7 @@ class LagWorld:
         setting = compact(key) + INT8.pack(0) + compact(value) + b"\0"
         resource = INT8.pack(32) + compact(group) + compact_array([setting]) + b"\0"
         request = Request(44, 1, compact_array([resource]) + b"\0" + b"\0")
-        brokers = Brokers(self.bootstrap.split(","), Client.of({}, {}), 10.0)
+        brokers = Brokers(self.bootstrap.split(","), wire_client(self.client), 10.0)
         answer = brokers.ask_first(44, 1, 1, lambda _: request)
         brokers.close()
         assert not isinstance(answer, Failure), answer
@@ -112,7 +114,7 @@ class LagWorld:
         """A reader that looks at these topics and groups only."""
         chosen = Filter(allow=names or (".*",))
         given = {"topics": chosen, "groups": chosen, "timeout": 5.0, "slow_interval": 1.0, **config}
-        made = KafkaReader(Kafka(bootstrap_servers=tuple(self.bootstrap.split(",")), **given))
+        made = KafkaReader(Kafka(**{**self.watched, **given}))
         self._readers.append(made)
         return made
 
@@ -120,7 +122,7 @@ class LagWorld:
     def members(self, group: str, topic: str, count: int, **config: Any) -> Iterator[list[Consumer]]:
         """So many consumers that have joined the group; they are polled only until all have joined."""
         self._groups.append(group)
-        given = {"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False, **config}
+        given = {**self.client, "group.id": group, "enable.auto.commit": False, **config}
         consumers = [Consumer(given) for _ in range(count)]
         try:
             for consumer in consumers:

@@ -9,13 +9,13 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from drills.lab.kafka import Kafka as LabKafka
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.messages import list_offsets, metadata
 from exporter.clients.kafka.messages.list_offsets import End
-from exporter.clients.kafka.properties import Client
 from exporter.clients.kafka.record_times import RecordTimes
 from exporter.model.record_time import Position, RecordTime, Wanted
-from tests.broker.kafka.topic_views import create_and_await, delete_and_await
+from tests.broker.kafka.topic_views import create_and_await, delete_and_await, wire_client
 
 TIMEOUT = 10.0
 
@@ -23,10 +23,10 @@ TIMEOUT = 10.0
 class RecordWorld:
     """One cluster."""
 
-    def __init__(self, bootstrap: str) -> None:
-        self.bootstrap = bootstrap
-        self.admin = AdminClient({"bootstrap.servers": bootstrap})
-        self.brokers = Brokers(bootstrap.split(","), Client.of({}, {}), TIMEOUT)
+    def __init__(self, where: LabKafka | str) -> None:
+        self.client = {"bootstrap.servers": where} if isinstance(where, str) else where.client
+        self.admin = AdminClient(self.client)
+        self.brokers = Brokers(self.client["bootstrap.servers"].split(","), wire_client(self.client), TIMEOUT)
 
     def close(self) -> None:
         self.brokers.close()
@@ -34,14 +34,14 @@ class RecordWorld:
     def create(self, topic: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
         settings = {name.replace("_", "."): value for name, value in config.items()}
         made = NewTopic(topic, partitions, replicas, config={"min.insync.replicas": str(min(replicas, 2)), **settings})
-        create_and_await(self.admin, self.bootstrap, made, partitions)
+        create_and_await(self.admin, self.client, made, partitions)
         return topic
 
     def delete(self, topic: str) -> None:
-        delete_and_await(self.admin, self.bootstrap, topic)
+        delete_and_await(self.admin, self.client, topic)
 
     def producer(self, **config: Any) -> Producer:
-        return Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "linger.ms": 0, **config})
+        return Producer({**self.client, "acks": "all", "linger.ms": 0, **config})
 
     def produce(self, topic: str, stamps: Iterable[int], partition: int = 0, size: int = 100, **config: Any) -> None:
         """One record for each timestamp (ms), in as few batches as the producer makes."""

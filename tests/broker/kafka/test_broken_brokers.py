@@ -46,7 +46,7 @@ def silent_groups_count_as_gone(patch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def broken(breakable_lab: Lab) -> Iterator[LagWorld]:
     """The cluster of a lab whose nodes the test may break."""
-    made = LagWorld(breakable_lab.kafka.bootstrap)
+    made = LagWorld(breakable_lab.kafka)
     yield made
     made.close()
 

@@ -70,7 +70,7 @@ def test_a_share_group_has_the_brokers_own_lag(kafka: LagWorld, fresh_name: Name
     kafka.produce(topic, 5)
     kafka.set_group(group, "share.auto.offset.reset", "earliest")
     reader = kafka.reader(topic, group)
-    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    consumer = ShareConsumer({**kafka.client, "group.id": group})
     try:
         consumer.subscribe([topic])
         taken = wait(lambda: consumer.poll(1.0), bool)
@@ -103,7 +103,7 @@ def test_a_share_groups_dead_letter_topic_is_found_by_its_configuration(kafka: L
     kafka.create(dlq, errors_deadletterqueue_group_enable="true")
     kafka.set_group(group, "errors.deadletterqueue.topic.name", dlq)
     reader = kafka.reader(topic, dlq, group)
-    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
+    consumer = ShareConsumer({**kafka.client, "group.id": group})
     try:
         consumer.subscribe([topic])
         joined(reader, group, [consumer], 1)

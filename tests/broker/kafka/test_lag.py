@@ -208,7 +208,7 @@ def test_any_group_id_is_read(kafka: LagWorld, fresh_name: Name, odd: str) -> No
 
 
 def transactional(kafka: LagWorld, name: str) -> Producer:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": name, "acks": "all"})
+    producer = Producer({**kafka.client, "transactional.id": name, "acks": "all"})
     producer.init_transactions(60)
     return producer
 

@@ -42,7 +42,7 @@ def consume(world: RecordWorld, topic: str) -> None:
     """One record of each partition through librdkafka, tuned for just that."""
     consumer = Consumer(
         {
-            "bootstrap.servers": world.bootstrap,
+            **world.client,
             "group.id": "none",
             "enable.auto.commit": False,
             "fetch.message.max.bytes": 4096,

@@ -38,7 +38,7 @@ def at(*stamps: int) -> list[RecordTime]:
 
 def first_read(world: RecordWorld, topic: str, offset: int) -> tuple[int, int]:
     """(offset, timestamp in ms) of the first record that a committed consumer gets from this offset on."""
-    consumer = Consumer({"bootstrap.servers": world.bootstrap, "group.id": "none", "enable.auto.commit": False})
+    consumer = Consumer({**world.client, "group.id": "none", "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, 0, offset)])
         message = consumer.poll(20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -15,11 +16,17 @@ PATIENCE = 60.0
 TIMEOUT = 10.0
 
 
-class TopicViews:
-    """The brokers at these addresses, each asked for itself."""
+def wire_client(properties: Mapping[str, str]) -> Client:
+    """Librdkafka's properties for our own connection."""
+    return Client.of({name: value for name, value in properties.items() if name != "bootstrap.servers"}, {})
 
-    def __init__(self, bootstrap: str) -> None:
-        self._brokers = [Brokers([address], Client.of({}, {}), TIMEOUT) for address in bootstrap.split(",")]
+
+class TopicViews:
+    """The brokers that these properties (librdkafka's) lead to, each asked for itself."""
+
+    def __init__(self, login: Mapping[str, str]) -> None:
+        client = wire_client(login)
+        self._brokers = [Brokers([address], client, TIMEOUT) for address in login["bootstrap.servers"].split(",")]
 
     def close(self) -> None:
         for broker in self._brokers:
@@ -57,15 +64,15 @@ class TopicViews:
         wait_for(f"no broker knows {topic!r}", lack, PATIENCE)
 
 
-def create_and_await(admin: AdminClient, bootstrap: str, made: NewTopic, partitions: int) -> None:
+def create_and_await(admin: AdminClient, login: Mapping[str, str], made: NewTopic, partitions: int) -> None:
     """Create a topic, and return when every broker knows it whole."""
     admin.create_topics([made], request_timeout=60)[made.topic].result(60)
-    with closing(TopicViews(bootstrap)) as views:
+    with closing(TopicViews(login)) as views:
         views.await_led(made.topic, partitions)
 
 
-def delete_and_await(admin: AdminClient, bootstrap: str, topic: str) -> None:
+def delete_and_await(admin: AdminClient, login: Mapping[str, str], topic: str) -> None:
     """Delete a topic, and return when no broker knows it."""
     admin.delete_topics([topic], request_timeout=60)[topic].result(60)
-    with closing(TopicViews(bootstrap)) as views:
+    with closing(TopicViews(login)) as views:
         views.await_gone(topic)

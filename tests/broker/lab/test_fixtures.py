@@ -11,7 +11,7 @@ from tests.broker.kafka.topic_views import create_and_await
 
 
 def test_a_new_topic_has_three_replicas_and_needs_two(lab: Lab, kafka_admin: AdminClient, topic_name: str) -> None:
-    create_and_await(kafka_admin, lab.kafka.bootstrap, NewTopic(topic_name, 2), 2)
+    create_and_await(kafka_admin, lab.kafka.client, NewTopic(topic_name, 2), 2)
     found = kafka_admin.list_topics(topic_name, 10).topics[topic_name]
     assert [3, 3] == [len(partition.replicas) for partition in found.partitions.values()]
     resource = ConfigResource(ResourceType.TOPIC, topic_name)
@@ -21,7 +21,7 @@ def test_a_new_topic_has_three_replicas_and_needs_two(lab: Lab, kafka_admin: Adm
 def test_a_produced_record_is_acknowledged(
     lab: Lab, producer: Producer, kafka_admin: AdminClient, topic_name: str
 ) -> None:
-    create_and_await(kafka_admin, lab.kafka.bootstrap, NewTopic(topic_name, 1), 1)
+    create_and_await(kafka_admin, lab.kafka.client, NewTopic(topic_name, 1), 1)
     seen: list[object] = []
     producer.produce(topic_name, b"x", on_delivery=lambda error, message: seen.append((error, message.offset())))
     assert 0 == producer.flush(30)

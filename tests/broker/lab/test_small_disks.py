@@ -59,7 +59,7 @@ def test_a_kafka_log_directory_goes_offline_when_it_is_full_and_the_broker_lives
     admin = AdminClient({"bootstrap.servers": small.kafka.bootstrap})
     # the broker puts each new partition where there are fewest: of four, two are on the small disk
     topic = NewTopic("full", 4, replica_assignment=[[1]] * 4, config={"min.insync.replicas": "1"})
-    create_and_await(admin, small.kafka.bootstrap, topic, 4)
+    create_and_await(admin, small.kafka.client, topic, 4)
     wait_for("a partition is there", lambda: None if any(directory.glob("full-*")) else "none", 30)
     partition = int(next(directory.glob("full-*")).name.split("-")[1])
     fill(directory, 100_000)

@@ -39,7 +39,7 @@ def breakable_lab(lab: Lab) -> Iterator[Lab]:
 
 def plain_urls(lab: Lab) -> tuple[str, ...]:
     """Management URLs without user and password."""
-    return tuple(f"http://{url.partition('@')[2]}" for url in lab.rabbitmq.urls)
+    return tuple(lab.rabbitmq.plain_urls)
 
 
 def cli_of(lab: Lab) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def readers(lab: Lab) -> Iterator[Readers]:
     made: list[RabbitReader] = []
 
     def make(**settings: Any) -> RabbitReader:
-        given = {"cluster": "lab", "urls": plain_urls(lab), "timeout": 30.0, **settings}
+        given = {"cluster": "lab", **lab.rabbitmq.watched(), "timeout": 30.0, **settings}
         made.append(RabbitReader(RabbitMQ(**given)))
         return made[-1]
 

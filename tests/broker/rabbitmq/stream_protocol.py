@@ -10,6 +10,8 @@ import struct
 from collections.abc import Mapping
 from itertools import count
 
+from drills.lab.rabbitmq import RabbitMQ
+
 DECLARE_PUBLISHER, SUBSCRIBE, STORE_OFFSET = 0x0001, 0x0007, 0x000A
 PEER_PROPERTIES, SASL_HANDSHAKE, SASL_AUTHENTICATE, TUNE, OPEN = 0x0011, 0x0012, 0x0013, 0x0014, 0x0015
 RESPONSE = 0x8000
@@ -24,15 +26,16 @@ def pairs(values: Mapping[str, str]) -> bytes:
 
 
 class StreamClient:
-    """One connection, logged in as guest. Use as a context manager."""
+    """One connection to rabbitmq-1. Use as a context manager."""
 
-    def __init__(self, address: str, vhost: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=60)
+    def __init__(self, rabbitmq: RabbitMQ, vhost: str) -> None:
+        host, _, port = rabbitmq.streams[0].rpartition(":")
+        plain, tls = socket.create_connection((host, int(port)), timeout=60), rabbitmq.tls
+        self._socket = tls.wrap_socket(plain, server_hostname=host) if tls else plain
         self._correlation = count(1)
         self._ask(PEER_PROPERTIES, pairs({"product": "mqops test"}))
         self._ask(SASL_HANDSHAKE, b"")
-        login = b"\0guest\0guest"
+        login = f"\0{rabbitmq.user}\0{rabbitmq.password}".encode()
         self._ask(SASL_AUTHENTICATE, text("PLAIN") + struct.pack(">i", len(login)) + login)
         tune = self._read(TUNE)
         self._send(struct.pack(">HH", TUNE | RESPONSE, 1) + tune[4:])

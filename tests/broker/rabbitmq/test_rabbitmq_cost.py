@@ -17,7 +17,8 @@ from drills.lab import Lab
 from exporter.clients.rabbitmq.http import Answer, Client
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
-from tests.broker.rabbitmq.conftest import Readers, measured, path_of, success, until
+from tests.broker.labs import amqp
+from tests.broker.rabbitmq.conftest import Readers, measured, success, until
 
 QUEUES = int(os.environ.get("MQ_TEST_QUEUES", "999"))
 MOST_REQUESTS = 17  # overview, nodes, queues, connections; 5 of topology; 2 of each node; 2 spare URLs
@@ -27,11 +28,10 @@ MOST_REQUESTS = 17  # overview, nodes, queues, connections; 5 of topology; 2 of 
 def many(lab: Lab, management: Management) -> Iterator[str]:
     """A vhost with that many queues, a message in each, a third of them on each node. Deleting it takes its time."""
     vhost_name = "many queues"
-    management.put(f"vhosts/{path_of(vhost_name)}")
-    management.put(f"permissions/{path_of(vhost_name)}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    management.make_vhost(vhost_name)
 
     def fill(number: int) -> None:
-        parameters = pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(number), vhost_name, heartbeat=0)
+        parameters = amqp(lab, number, vhost_name)
         with pika.BlockingConnection(parameters) as connection:
             channel = connection.channel()
             for queue in range(QUEUES // 3):

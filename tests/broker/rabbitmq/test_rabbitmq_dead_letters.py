@@ -18,6 +18,7 @@ from exporter.config.model import RabbitMQ
 from exporter.model.common import DeadLetterQueue
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
+from tests.broker.labs import amqp
 from tests.broker.rabbitmq.conftest import PATIENCE, Readers, measured, path_of, plain_urls, queue_of, until
 from tests.mutations import fails_under
 from tests.rabbitmq_set_ups import SET_UPS, SetUp
@@ -30,8 +31,7 @@ def vhost_of(set_up: SetUp) -> str:
 def arrange(management: Management, set_up: SetUp) -> None:
     """Make a vhost with all that the set-up has."""
     vhost = path_of(vhost_of(set_up))
-    management.put(f"vhosts/{vhost}")
-    management.put(f"permissions/{vhost}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    management.make_vhost(vhost_of(set_up))
     for name, policy in set_up.policies_given.items():
         body = {"pattern": policy.pattern, "definition": policy.definition, "apply-to": policy.applies_to}
         management.put(f"policies/{vhost}/{name}", {**body, "priority": policy.priority})
@@ -47,7 +47,7 @@ def arrange(management: Management, set_up: SetUp) -> None:
 
 def reject_one(lab: Lab, set_up: SetUp) -> None:
     """Publish the set-up's message and reject it in `src`."""
-    parameters = pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), vhost_of(set_up), heartbeat=0)
+    parameters = amqp(lab, 1, vhost_of(set_up))
     connection = pika.BlockingConnection(parameters)
     channel = connection.channel()
     channel.confirm_delivery()

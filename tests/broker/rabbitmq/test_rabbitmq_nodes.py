@@ -13,6 +13,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from drills.lab import Lab
 from exporter.clients.rabbitmq.reader import RabbitReader
 from exporter.model.rabbitmq import RabbitSnapshot
+from tests.broker.labs import amqp
 from tests.broker.rabbitmq.conftest import Readers, depth, measured, queue_of, success, until
 from tests.mutations import fails_under
 
@@ -90,7 +91,7 @@ def test_blocked_and_blocking_connections_are_counted(
     until(reader, "a running connection", lambda seen: connections(seen, "running") >= 1)
     zeros = {(name, state) for name in lab.rabbitmq.names for state in ("running", "blocking", "blocked", "flow")}
     assert zeros <= set(measured(reader.poll(), "mq_rabbitmq_connections"))
-    publisher = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(3), heartbeat=0))
+    publisher = pika.BlockingConnection(amqp(lab, 3))
     alarmed()
     publisher.channel().basic_publish("", "nobody", b"x")  # without confirms, so that it does not wait
     publisher.process_data_events(0)
@@ -132,7 +133,7 @@ def test_a_killed_node_is_down_its_classic_queues_unknown_and_its_quorum_queues_
 
 def declare_on_node_3(lab: Lab, vhost: str) -> None:
     """A classic queue `c` and a quorum queue `q` led by the third node, a message in each."""
-    parameters = pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(3), vhost, heartbeat=0)
+    parameters = amqp(lab, 3, vhost)
     connection = pika.BlockingConnection(parameters)
     channel = connection.channel()
     channel.confirm_delivery()
@@ -238,4 +239,4 @@ def test_a_stopped_management_node_is_left_for_the_next_url(readers: Readers, br
 
 
 def reader_urls(lab: Lab) -> tuple[str, ...]:
-    return tuple(f"http://127.0.0.1:{lab.ports.management(number)}" for number in (1, 2, 3))
+    return tuple(lab.rabbitmq.plain_urls)

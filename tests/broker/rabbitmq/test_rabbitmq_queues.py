@@ -12,6 +12,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from drills.lab import Lab
 from exporter.model.rabbitmq import QueueName, RabbitSnapshot
 from tests.broker.conftest import Management
+from tests.broker.labs import amqp
 from tests.broker.rabbitmq.conftest import Readers, depth, measured, path_of, queue_of, success, until
 from tests.mutations import fails_under
 from tests.versions import has, needs
@@ -27,13 +28,10 @@ VHOST = 'we"ird\\v h%2F ü'
 @pytest.fixture(scope="module")
 def named(lab: Lab, management: Management) -> Iterator[dict[QueueName, int]]:
     """Queues of every kind of name, in `/` and in a vhost of such a name, each with another number of messages."""
-    management.put(f"vhosts/{path_of(VHOST)}")
-    management.put(f"permissions/{path_of(VHOST)}/guest", {"configure": ".*", "write": ".*", "read": ".*"})
+    management.make_vhost(VHOST)
     put = {}
     for number, vhost in ((1, "/"), (2, VHOST)):
-        connection = pika.BlockingConnection(
-            pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(number), vhost, heartbeat=0)
-        )
+        connection = pika.BlockingConnection(amqp(lab, number, vhost))
         opened = connection.channel()
         opened.confirm_delivery()
         for count, (name, kind) in enumerate([*NAMES.items(), (STREAM, "stream")]):

@@ -17,6 +17,7 @@ from tests.broker.conftest import Management
 from tests.broker.rabbitmq.conftest import Readers, depth, path_of, plain_urls, success, until
 from tests.versions import has
 
+pytestmark = pytest.mark.plain  # they are about guest, and about ports without TLS
 SECRET = "hunter2-do-not-print"
 
 

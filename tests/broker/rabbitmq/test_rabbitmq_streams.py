@@ -44,7 +44,7 @@ def test_a_stored_offset_gives_the_lag_of_its_name(
     """Who stored 6 is 3 behind who stored 9, which is the last; that they stored takes an offset each."""
     reader = readers(vhosts={"allow": [vhost_name]}, slow_interval=0.1, **cli_of(lab))
     fill(channel, 10)
-    with StreamClient(lab.rabbitmq.streams[0], vhost_name) as client:
+    with StreamClient(lab.rabbitmq, vhost_name) as client:
         client.store_offset("billing ü", STREAM, 6)
         client.store_offset("audit", STREAM, 9)
         wanted = {(vhost_name, STREAM, "billing ü"): 5.0, (vhost_name, STREAM, "audit"): 2.0}
@@ -57,7 +57,7 @@ def test_a_connected_consumer_with_a_name_has_a_lag_without_the_cli(
 ) -> None:
     reader = readers(vhosts={"allow": [vhost_name]}, slow_interval=0.1)
     fill(channel, 10)
-    with StreamClient(lab.rabbitmq.streams[0], vhost_name) as client:
+    with StreamClient(lab.rabbitmq, vhost_name) as client:
         client.subscribe(STREAM, "billing", offset=0, credit=1)
         until(reader, "a lag", lambda seen: list(lags(seen)) == [(vhost_name, STREAM, "billing")])
     until(reader, "no consumer", lambda seen: lags(seen) == {})
