@@ -17,6 +17,7 @@ SASL_AUTHENTICATION_FAILED = 58
 UNSUPPORTED_VERSION = 35
 KAFKA_STORAGE_ERROR = 56
 GROUP_ID_NOT_FOUND = 69
+TOPIC_DENIED, GROUP_DENIED, CLUSTER_DENIED = 29, 30, 31
 
 NAMES = {
     -1: "UNKNOWN_SERVER_ERROR",
@@ -73,9 +74,9 @@ ADVICE = {
     5: "the partition has no leader: look for brokers that are down and for offline log directories",
     14: "the coordinator is still loading its offsets; it is normally ready within a minute",
     15: "no coordinator: the partition of __consumer_offsets that holds this group is offline",
-    29: "grant Describe (Read for exact ages) on the topic to the exporter's user",
-    30: "grant Describe on the group to the exporter's user",
-    31: "grant Describe on the cluster to the exporter's user",
+    29: "missing right Describe on this Topic (Read for exact ages)",
+    30: "missing right Describe on this Group",
+    31: "missing right Describe on Cluster",
     56: "a log directory of the broker is offline",
 }
 

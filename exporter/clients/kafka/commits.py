@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.groups import GroupFacts, batched
 from exporter.clients.kafka.messages import offset_fetch, share_offsets
@@ -154,8 +154,9 @@ def report(table: CommitTable, run: Recorder) -> None:
         reasons.setdefault(failure, []).append(printable(group))
     for failure, groups in reasons.items():
         if failure.kind is not Kind.UNSUPPORTED:
-            item = f"group {groups[0]}" if len(groups) == 1 else f"group {groups[0]} and {len(groups) - 1} others"
-            run.problem(item, failure)
+            denied = failure == codes.failure(codes.GROUP_DENIED)
+            told = rights.DESCRIBE_GROUP.failure(sorted(groups)) if denied else failure
+            run.problem(rights.item("group", sorted(groups)), told)
     run.skip("unreadable_group", len(table.failed))
     for group, topics in table.topics.items():
         for topic, commits in topics.items():

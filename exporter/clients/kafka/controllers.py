@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure
 from exporter.clients.kafka.messages import quorum
 from exporter.clients.kafka.messages.quorum import QuorumAnswer
@@ -63,6 +63,9 @@ class QuorumReader:
             found = quorum.decode(answer[1], answer[0])
         except MalformedError as error:
             run.malformed("quorum", error)
+            return
+        if found.error == codes.CLUSTER_DENIED:
+            run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
             return
         if found.error or found.leader < 0:
             run.problem("quorum", codes.failure(found.error or codes.LEADER_NOT_AVAILABLE, found.message))

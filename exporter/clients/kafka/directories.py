@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.messages import log_dirs
 from exporter.clients.kafka.messages.log_dirs import LogDirRow
@@ -22,10 +22,13 @@ class DirectoryReader:
         self._interval = interval
         self._kept: Kept[tuple[LogDir, ...]] = Kept(interval, poll_interval)
         self._run: CollectorRun | None = None
+        self._topics: dict[int, frozenset[str]] = {}  # broker -> topics with a log there, when it was last asked
 
     def read(self, members: set[int]) -> CollectorRun | None:
         """Bring them up to date when it is time; the account of the last time. Directories of others are forgotten."""
-        self._kept.keep_only(set(members | set(self._brokers.known)))
+        brokers = members | set(self._brokers.known)
+        self._kept.keep_only(set(brokers))
+        self._topics = {broker: names for broker, names in self._topics.items() if broker in brokers}
         if self._kept.due():
             with Recorder(NAME, self._interval) as run:
                 self._ask(run)
@@ -35,6 +38,10 @@ class DirectoryReader:
     def directories(self) -> tuple[LogDir, ...]:
         """All that are known, by broker and path."""
         return tuple(sorted((row for rows in self._kept.values().values() for row in rows), key=_place))
+
+    def topics(self) -> frozenset[str]:
+        """The topics with a log in some directory, those included that we may not describe."""
+        return frozenset().union(*self._topics.values())
 
     def _ask(self, run: Recorder) -> None:
         requests: dict[int, list[Request]] = {}
@@ -61,9 +68,9 @@ class DirectoryReader:
             return
         if code:
             run.problem(f"broker {broker}", codes.failure(code))
-        elif not rows:
-            # a broker always has one: without the right to describe the cluster the list is empty and no error is given
-            run.problem(f"broker {broker}", codes.failure(31, "no log directory is shown"))
+        # a broker always has one: without the right to describe the cluster the list is empty and no error is given
+        elif not rows and not any(problem.item == rights.CLUSTER for problem in run.problems):
+            run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
         for row in rows:
             if row.error not in (codes.NONE, codes.KAFKA_STORAGE_ERROR):
                 run.problem(f"broker {broker}, directory {row.path}", codes.failure(row.error))
@@ -71,6 +78,7 @@ class DirectoryReader:
             words = "sizes of disks need DescribeLogDirs v4 (Kafka 3.3)"
             run.problem(f"broker {broker}", Failure(Kind.UNSUPPORTED, words))
         if not code:
+            self._topics[broker] = frozenset().union(*(row.topics for row in rows))
             self._kept.put(broker, tuple(_directory(broker, row) for row in rows))
 
 

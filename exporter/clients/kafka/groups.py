@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.messages import group_describe, group_list
 from exporter.clients.kafka.messages.group_describe import Assigned, DescribedGroup
@@ -52,6 +52,22 @@ class GroupTable:
 def snake(state: str) -> str:
     """`PreparingRebalance` as `preparing_rebalance`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", state).replace(" ", "_").lower()
+
+
+class Denied:
+    """Groups that we may not describe, by error: told in one line each, as there may be thousands."""
+
+    def __init__(self) -> None:
+        self.groups: dict[int, list[str]] = {codes.GROUP_DENIED: [], codes.TOPIC_DENIED: []}
+
+    def report(self, run: Recorder) -> None:
+        """Tell them."""
+        by_right = ((codes.GROUP_DENIED, rights.DESCRIBE_GROUP), (codes.TOPIC_DENIED, rights.DESCRIBE_ASSIGNED))
+        for code, right in by_right:
+            names = sorted(self.groups[code])
+            if names:
+                failure = right.failure(names if code == codes.GROUP_DENIED else ())
+                run.problem(rights.item("group", names), failure)
 
 
 class GroupReader:
@@ -109,12 +125,14 @@ class GroupReader:
             names = [group.name for group in groups]
             requests.setdefault(coordinator, []).append(group_describe.request(DESCRIBE[kind], version, names))
             asked.setdefault(coordinator, []).append((DESCRIBE[kind], version, groups))
+        denied = Denied()
         for coordinator, answer in self._brokers.ask(requests).items():
             if isinstance(answer, Failure):
                 run.problem(f"groups of broker {coordinator}", answer)
                 continue
             for (api_key, version, groups), data in zip(asked[coordinator], answer, strict=True):
-                self._take_descriptions(api_key, data, version, groups, table, run)
+                self._take_descriptions(api_key, data, version, groups, table, run, denied)
+        denied.report(run)
 
     def _batches(self, table: GroupTable) -> Iterator[tuple[int, str, Sequence[GroupFacts]]]:
         sorted_out: dict[tuple[int, str], list[GroupFacts]] = {}
@@ -126,7 +144,14 @@ class GroupReader:
                 yield coordinator, kind, batch
 
     def _take_descriptions(
-        self, api_key: int, data: bytes, version: int, asked: Sequence[GroupFacts], table: GroupTable, run: Recorder
+        self,
+        api_key: int,
+        data: bytes,
+        version: int,
+        asked: Sequence[GroupFacts],
+        table: GroupTable,
+        run: Recorder,
+        denied: Denied,
     ) -> None:
         try:
             described = group_describe.decode(api_key, data, version)
@@ -137,6 +162,8 @@ class GroupReader:
             if group.error == codes.GROUP_ID_NOT_FOUND or (not group.error and snake(group.state) in GONE):
                 if group.group in table.groups and table.groups[group.group].typed:
                     del table.groups[group.group]
+            elif group.error in denied.groups:
+                denied.groups[group.error].append(printable(group.group))
             elif group.error:
                 run.problem(f"group {printable(group.group)}", codes.failure(group.error, group.message))
             elif group.group in table.groups:

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from exporter.clients.kafka import assembly
-from exporter.clients.kafka.failures import Failure
+from exporter.clients.kafka import assembly, rights
 from exporter.clients.kafka.parts import Parts
 from exporter.clients.kafka.reading import Reading
 from exporter.clients.kafka.recorder import Recorder
 from exporter.model import kafka_dead_letters as dead_letters
-from exporter.model.common import DeadLetterQueue, DeadLetterSource, Expected, Kind
+from exporter.model.common import DeadLetterQueue, DeadLetterSource, Expected
 from exporter.model.kafka import Group, KafkaSnapshot, Topic
 from exporter.model.kafka_disks import disks
 from exporter.model.record_time import Position, RecordTime, Wanted
@@ -72,8 +71,7 @@ def _tell_denied(world: assembly.World, run: Recorder) -> None:
     behind = {row.commits.topic for rows in world.by_group.values() for row in rows if any(row.raw.lags)}
     denied = sorted(topic for topic in behind if world.rows[topic].may_read is False)
     if denied:
-        words = "grant Read on them for exact ages, or set `ages: estimate`"
-        run.problem(f"records of {len(denied)} topics such as {denied[0]}", Failure(Kind.AUTHORIZATION, words))
+        run.problem(rights.item("topic", denied), rights.READ_TOPIC.failure(denied))
 
 
 def _unhandled(world: assembly.World, found: Sequence[Topic], feeds: Sequence[DeadLetterSource]) -> Places:

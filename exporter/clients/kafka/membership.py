@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure
 from exporter.clients.kafka.messages import cluster
 from exporter.clients.kafka.recorder import Recorder
 from exporter.clients.kafka.wire import MalformedError
-from exporter.model.common import Kind
 
 KNOWS_FENCED = 2
 
@@ -21,6 +20,7 @@ class MembershipReader:
     brokers: Brokers
     seen: set[int] = field(default_factory=set)
     restricted: bool = False  # the user may not do everything with the cluster
+    may_describe: bool = True  # the cluster; False where the broker said so
 
     def read(self, run: Recorder) -> dict[int, bool]:
         """Broker id to whether it is a member now; empty when it can't be read."""
@@ -36,10 +36,9 @@ class MembershipReader:
         if found.error:
             run.problem("cluster", codes.failure(found.error, found.message))
             return {}
-        self.restricted = found.restricted
+        self.restricted, self.may_describe = found.restricted, found.may_describe is not False
         if found.may_describe is False:
-            words = "grant Describe on the cluster to the exporter's user: log directories and groups stay hidden"
-            run.problem("cluster", Failure(Kind.AUTHORIZATION, words))
+            run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
         up = {broker: broker not in found.fenced for broker in found.brokers}
         missing = set() if answer[0] >= KNOWS_FENCED else self.seen - up.keys()
         self.seen = set(up) | missing

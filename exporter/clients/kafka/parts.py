@@ -9,6 +9,7 @@ from exporter.clients.kafka.controllers import QuorumReader
 from exporter.clients.kafka.directories import DirectoryReader
 from exporter.clients.kafka.ends import EndReader
 from exporter.clients.kafka.groups import GroupReader
+from exporter.clients.kafka.hidden import HiddenReader
 from exporter.clients.kafka.membership import MembershipReader
 from exporter.clients.kafka.memory import Memory
 from exporter.clients.kafka.properties import Client
@@ -37,6 +38,7 @@ class Parts:
         self.settings = SettingsReader(self.brokers, *paces)
         self.directories = DirectoryReader(self.brokers, *paces)
         self.quorum = QuorumReader(self.brokers, self.link, *paces)
+        self.hidden = HiddenReader(self.brokers, config)
         self.times = RecordTimes(config.interval, config.age_budget, exact=config.ages == "exact")
         self.memory = Memory()
 

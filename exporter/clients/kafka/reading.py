@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from exporter.clients.kafka import commits, ends
-from exporter.clients.kafka.brokers import Failure
+from exporter.clients.kafka import commits, ends, rights
 from exporter.clients.kafka.commits import NARROW, CommitTable
 from exporter.clients.kafka.ends import EndTable
 from exporter.clients.kafka.groups import GroupTable
@@ -15,9 +14,8 @@ from exporter.clients.kafka.messages.metadata import TopicRow
 from exporter.clients.kafka.parts import Parts
 from exporter.clients.kafka.recorder import Recorder
 from exporter.clients.kafka.topics import Layout, Topics
-from exporter.model.common import CollectorRun, Kind
+from exporter.model.common import CollectorRun
 
-NO_TOPICS = "no topic is visible: grant Describe on topics to the exporter's user"
 AFTER_TOPICS = ("brokers", "groups", "commits", "offsets", "ages")
 
 
@@ -33,6 +31,7 @@ class Reading:
         self.commits = CommitTable()
         self.ends = EndTable({})
         self._listing = self.recorder("groups")
+        self._topic_run = self.recorder("topics")
         self._listed: set[int] = set()
 
     def recorder(self, name: str) -> Recorder:
@@ -45,15 +44,16 @@ class Reading:
         with self._listing as run:
             # all that hang are found here, for one timeout together
             self._list(self.parts.brokers.known, run)
-        with self.recorder("topics") as run:
+        run = self._topic_run
+        with run:
             self.topics = self.parts.topics.read(run)
         with self.recorder("brokers") as membership:
             if self.topics is not None:
                 self.members = self.parts.membership.read(membership)
-        if self.topics is not None and not self.topics.seen and self.parts.membership.restricted:
-            run.problem("topics", Failure(Kind.AUTHORIZATION, NO_TOPICS))
-        self.runs.append(run.run())
+        if self.topics is not None and not self.topics.visible and self.parts.membership.restricted:
+            run.problem("topics", rights.DESCRIBE_TOPICS.failure())
         if self.topics is None:
+            self.runs.append(run.run())
             self.runs += [replace(self.runs[0], name=name, duration_seconds=0.0) for name in AFTER_TOPICS]
             return False
         self.runs.append(membership.run())
@@ -70,6 +70,9 @@ class Reading:
         with self._listing as run:
             self._list(set(self.parts.brokers.known) - self._listed, run)
             self.parts.groups.describe(table, run)
+            # without that right a list holds only the groups with a right of their own
+            if not self.parts.hidden.groups(table.groups, run) and not self.parts.membership.may_describe:
+                run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
         for broker, failure in sorted(table.silent.items()):
             run.problem(f"groups of broker {broker}", failure)
         withheld = memory.withheld(table.groups, table.silent, self._topics().coordinators)
@@ -84,6 +87,9 @@ class Reading:
         settings = self.parts.settings.read(self._topics().rows, share_groups)
         directories = self.parts.directories.read(set(self.members))
         self.runs += [run for run in (settings, directories, self.parts.quorum.read()) if run is not None]
+        with self._topic_run as run:
+            self.parts.hidden.topics(self._topics().visible, self.parts.directories.topics(), run)
+        self.runs.append(run.run())
 
     def read_commits(self) -> None:
         """Committed offsets of every group; once more for those whose coordinator has moved."""

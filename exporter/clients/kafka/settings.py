@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from exporter.clients.kafka import codes
+from exporter.clients.kafka import codes, rights
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.messages import configs
 from exporter.clients.kafka.messages.metadata import TopicRow
@@ -26,6 +26,10 @@ TOPIC_KEYS = (
 GROUP_KEYS = ("errors.deadletterqueue.topic.name",)
 NAMES_A_REQUEST = 500
 NAME = "topic_configs"
+DENIALS = {
+    configs.TOPIC: ("topic", codes.TOPIC_DENIED, rights.DESCRIBE_TOPIC_CONFIGS),
+    configs.GROUP: ("group", codes.GROUP_DENIED, rights.DESCRIBE_GROUP_CONFIGS),
+}
 
 
 class SettingsReader:
@@ -87,12 +91,17 @@ class SettingsReader:
             yield from self._usable(kind, decoded, run)
 
     def _usable(self, kind: int, decoded: Iterable[configs.Settings], run: Recorder) -> Iterable[configs.Settings]:
-        item = "topic" if kind == configs.TOPIC else "group"
+        item, denied, right = DENIALS[kind]
+        hidden: list[str] = []
         for settings in decoded:
             if settings.error == codes.NONE:
                 yield settings
+            elif settings.error == denied:
+                hidden.append(printable(settings.name))
             elif settings.error != codes.UNKNOWN_TOPIC_OR_PARTITION:  # deleted since metadata was read
                 run.problem(f"{item} {printable(settings.name)}", codes.failure(settings.error, settings.message))
+        if hidden:
+            run.problem(rights.item(item, hidden), right.failure(hidden))
 
 
 def _as_it_is(request: Request, version: int) -> Request:  # noqa: ARG001 - one version only

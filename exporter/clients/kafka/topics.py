@@ -29,7 +29,7 @@ class Topics:
     broken: Mapping[str, int] = field(default_factory=dict)  # topic -> error code
     coordinators: tuple[int, ...] = ()  # leader of each partition of __consumer_offsets, -1 for none
     share: float = 1.0
-    seen: int = 0  # topics of the cluster that we may see, admitted or not
+    visible: frozenset[str] = frozenset()  # topics of the cluster that we may see, admitted or not
 
 
 class TopicReader:
@@ -67,11 +67,12 @@ class TopicReader:
             name: tuple(part.partition for part in row.partitions if part.leader == NO_LEADER)
             for name, row in rows.items()
         }
+        visible = frozenset(row.name for row in answer.topics)
         everything = sum(len(row.partitions) for row in answer.topics)
         share = sum(len(row.partitions) for row in rows.values()) / everything if everything else 1.0
         offline = {name: partitions for name, partitions in offline.items() if partitions}
         coordinators = next((_leaders(row) for row in answer.topics if row.name == OFFSETS_TOPIC), ())
-        return Topics(answer.brokers, rows, layout(rows), offline, broken, coordinators, share, len(answer.topics))
+        return Topics(answer.brokers, rows, layout(rows), offline, broken, coordinators, share, visible)
 
 
 def _leaders(row: TopicRow) -> tuple[int, ...]:

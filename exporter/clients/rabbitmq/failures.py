@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -127,7 +128,15 @@ def judge(status: int, body: bytes, address: str, path: str) -> Failure | None:
     return Failure(Kind.PROTOCOL, f"{address}: HTTP {status} for {path}: {reason or 'no reason given'}")
 
 
+def hidden_vhost(vhost: str, user: str) -> Failure:
+    """That the user has no permission on a vhost."""
+    command = f"rabbitmqctl set_permissions -p {shlex.quote(vhost)} {shlex.quote(user)} '^$' '^$' '^$'"
+    return Failure(Kind.AUTHORIZATION, f"missing permission: its queues and exchanges are hidden; {command}")
+
+
 def _refused(reason: str, status: int, address: str, path: str) -> Failure:
+    if "virtual host" in reason:  # 401, though the login is good
+        return Failure(Kind.AUTHORIZATION, f"{address}: {path}: the user has no permission on this vhost")
     tag = TAGS.get(reason)
     if tag is not None:
         what = f"the user lacks the `{tag}` tag: rabbitmqctl set_user_tags USER {tag}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from exporter.clients.rabbitmq import cli, questions
 from exporter.clients.rabbitmq.collecting import Run
-from exporter.clients.rabbitmq.failures import Failure, RequestError
+from exporter.clients.rabbitmq.failures import Failure, RequestError, hidden_vhost
 from exporter.clients.rabbitmq.http import address_of
 from exporter.clients.rabbitmq.management import Management
 from exporter.clients.rabbitmq.node_endpoints import discover
@@ -48,7 +48,6 @@ class Known:
     nodes: dict[str, str] = field(default_factory=dict)  # node -> data directory
     answering: set[str] = field(default_factory=set)  # nodes whose own endpoint has answered
     version: str | None = None
-    hidden: frozenset[str] = frozenset()  # vhosts whose queues only the nodes showed, in the last poll
 
 
 class Poll:
@@ -62,6 +61,7 @@ class Poll:
         self.runs: dict[str, Run] = {}
         self.failure: Failure | None = None  # why the management API is of no use in this poll
         self.blind: Failure | None = None  # why it shows no listeners
+        self.vanished = False  # the queues of some vhost are all gone: deleted, or no longer shown to us
 
     def snapshot(self) -> RabbitSnapshot:
         """The whole poll."""
@@ -136,6 +136,7 @@ class Poll:
         listing = self._ask("queues", question)
         if listing is None:
             return False
+        self.vanished = bool({one.vhost for one in self.known.queues} - {one.vhost for one in listing})
         self.known.queues = listing
         self.reader.memory.begin(listing)
         return True
@@ -152,7 +153,10 @@ class Poll:
         if failure is None and overview is None:
             failure = Failure(Kind.UNREACHABLE, "the overview could not be read")
         known = self.known.queues if fresh else {}
-        return collect_layout(self.reader.layout, self.reader.management, overview, failure, known)
+        named = literal_vhosts(self.config.vhosts)
+        return collect_layout(
+            self.reader.layout, self.reader.management, overview, failure, known, named, self.vanished
+        )
 
     def _streams(self) -> tuple[StreamConsumer, ...] | None:
         reader, queues = self.reader, self.known.queues
@@ -211,7 +215,8 @@ class Poll:
         assembled = assemble(facts, reader.memory, before)
         reader.memory.polled = reader.memory.polled or fresh
         self.runs["queues"].skipped.update(assembled.skipped)
-        self._note_strangers(word.strangers, layout, fresh)
+        self._note_strangers(word.strangers, fresh)
+        self._tell_hidden(layout, fresh)
         return RabbitSnapshot(
             cluster=self.config.cluster,
             system="rabbitmq",
@@ -251,25 +256,17 @@ class Poll:
         known = {name: silent and name in self.known.answering for name in self.known.nodes}
         return members(nodes, word.pages, known)
 
-    def _note_strangers(self, strangers: frozenset[str], layout: Layout | None, fresh: bool) -> None:
-        """Queues that nodes count and the listing lacks: new ones, or those of vhosts that the user has no right to."""
-        if self.config.queues != Filter():
-            return  # they are those that nobody asked for
-        if not fresh:
+    def _note_strangers(self, strangers: frozenset[str], fresh: bool) -> None:
+        """Queues that nodes count and the listing lacks, while it can't be read anew."""
+        if self.config.queues == Filter() and not fresh:  # else they are new, or those that nobody asked for
             self.runs["queues"].skipped["unidentified_queue"] += len(strangers)
-            return
-        listed = {queue.vhost for queue in self.known.queues}
-        hidden = frozenset(
-            vhost
-            for vhost in (layout.vhosts if layout is not None else ())
-            if vhost not in listed
-            and self.config.vhosts.admits(vhost)
-            and any(label.startswith(f'vhost="{vhost}",queue=') for label in strangers)
-        )
-        for vhost in sorted(hidden & self.known.hidden):  # twice: the first time it may be quite new
-            what = f"the user may not see its queues: rabbitmqctl set_permissions -p {vhost!r} USER '^$' '^$' '^$'"
-            self.runs["queues"].failed(f"vhost {vhost}", Failure(Kind.AUTHORIZATION, what))
-        self.known.hidden = hidden
+
+    def _tell_hidden(self, layout: Layout | None, fresh: bool) -> None:
+        """Vhosts without a permission for the user: their queues are left out of every list without a word."""
+        listed = {queue.vhost for queue in self.known.queues} if fresh else set()
+        for vhost in layout.hidden if layout is not None else ():
+            if vhost not in listed and self.config.vhosts.admits(vhost):
+                self.runs["queues"].failed(f"vhost {vhost}", hidden_vhost(vhost, self.config.username))
 
     def _endpoints(self, word: NodeWord) -> dict[str, bool]:
         probed = self.reader.probes.collect(self.began + self.config.timeout)

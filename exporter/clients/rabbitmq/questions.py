@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +21,7 @@ from exporter.model.rabbitmq_topology import Topology, read_topology
 PER_ITEM = 0.001  # seconds more that a listing may take for each queue or connection
 MOST_PAGES = 4  # of 500: 3.10 sorts all queues for each page, so many pages cost more than the whole
 MOST_VHOSTS = 4
+MOST_SUSPECTS = 50  # vhosts that are asked about one by one
 SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
@@ -86,17 +87,23 @@ def _listing(management: Management, found: Overview, vhosts: Filter, names: Fil
     columns = f"columns={','.join(COLUMNS)}"
     if names != Filter() and (few := _filtered(management, found, columns, names)) is not None:
         return few
-    for vhost in literal_vhosts(vhosts)[:1]:
+    if named := literal_vhosts(vhosts):
         try:
-            return [
-                item
-                for vhost in literal_vhosts(vhosts)
-                for item in items(management.get(f"queues/{vhost_path(vhost)}?{columns}", PER_ITEM * found.queues))
-            ]
+            return [item for vhost in named for item in _of_vhost(management, found, columns, vhost)]
         except RequestError as error:
             if error.failure.kind is not Kind.PROTOCOL:  # no such vhost, or a proxy that undoes %2F: take the whole
                 raise
     return items(management.get(f"queues?{columns}", PER_ITEM * found.queues))
+
+
+def _of_vhost(management: Management, found: Overview, columns: str, vhost: str) -> list[Any]:
+    """The queues of one vhost; none where the user has no permission, which the topology finds and tells."""
+    try:
+        return items(management.get(f"queues/{vhost_path(vhost)}?{columns}", PER_ITEM * found.queues))
+    except RequestError as error:
+        if error.failure.kind is Kind.AUTHORIZATION and "no permission" in error.failure.detail:
+            return []
+        raise
 
 
 def _filtered(management: Management, found: Overview, columns: str, names: Filter) -> list[Any] | None:
@@ -130,14 +137,15 @@ def connections(management: Management, found: Overview) -> Counter[tuple[str, s
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The topology, and every vhost there is."""
+    """The topology, every vhost there is, and those of them that the user has no permission on."""
 
     topology: Topology
     vhosts: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
 
 
-def layout(management: Management, found: Overview) -> Layout:
-    """Exchanges, bindings, policies and vhosts, each in one listing."""
+def layout(management: Management, found: Overview, named: Collection[str] = ()) -> Layout:
+    """Exchanges, bindings, policies and vhosts, each in one listing. `named`: vhosts that the configuration names."""
     more = PER_ITEM * found.queues
     exchanges = items(management.get("exchanges?columns=vhost,name,type,arguments,policy", more))
     columns = "columns=source,vhost,destination,destination_type,routing_key"
@@ -145,10 +153,23 @@ def layout(management: Management, found: Overview) -> Layout:
     policies = items(management.get("policies"))
     operator = items(management.get("operator-policies"))
     vhosts = items(management.get("vhosts?columns=name"))
-    return Layout(
-        read_topology(exchanges, bindings, policies, operator),
-        tuple(str(vhost["name"]) for vhost in vhosts if isinstance(vhost, Mapping) and "name" in vhost),
-    )
+    names = tuple(str(vhost["name"]) for vhost in vhosts if isinstance(vhost, Mapping) and "name" in vhost)
+    topology = read_topology(exchanges, bindings, policies, operator)
+    shown = {exchange.vhost for exchange in topology.exchanges}  # every vhost has some, from its first moment
+    suspects = sorted({*names, *named} - shown)
+    return Layout(topology, names, tuple(name for name in suspects[:MOST_SUSPECTS] if may_not_see(management, name)))
+
+
+def may_not_see(management: Management, vhost: str) -> bool:
+    """Whether the user has no permission on a vhost; not for one that is gone. Raises RequestError."""
+    try:
+        management.get(f"exchanges/{vhost_path(vhost)}?columns=name")
+    except RequestError as error:
+        if error.failure.kind is Kind.AUTHORIZATION:
+            return True
+        if error.failure.kind is not Kind.PROTOCOL:
+            raise
+    return False
 
 
 def stream_consumers(management: Management) -> list[Any]:

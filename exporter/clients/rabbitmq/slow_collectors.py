@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from exporter.clients.rabbitmq import cli, questions
 from exporter.clients.rabbitmq.background import Background
@@ -23,12 +23,15 @@ def collect_layout(
     overview: Overview | None,
     failure: Failure | None,
     queues: Mapping[QueueName, Listed],
+    named: Collection[str] = (),
+    again: bool = False,
 ) -> Layout | None:
     """The topology, read anew when it is time or when queues appeared that it can't know.
 
-    `failure`: why the management API is of no use in this poll; `overview` is there when it is None.
+    `failure`: why the management API is of no use in this poll; `overview` is there when it is None. `named`: vhosts
+    that the configuration names; `again`: read it whether it is time or not.
     """
-    if not slow.due() and (slow.value is None or not outdated(slow.value, queues)):
+    if not (again or slow.due()) and (slow.value is None or not outdated(slow.value, queues)):
         return slow.value
     run = slow.begin()
     found = None
@@ -37,7 +40,7 @@ def collect_layout(
     else:
         assert overview is not None
         try:
-            found = questions.layout(management, overview)
+            found = questions.layout(management, overview, named)
         except RequestError as error:
             run.failed("management API", error.failure)
     slow.end(run, found)

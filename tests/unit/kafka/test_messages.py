@@ -334,9 +334,19 @@ def test_log_directories_are_decoded_and_minus_one_is_unknown(version: int) -> N
     sizes = (1000, 400) if version >= 4 else (None, None)
     assert log_dirs.decode(answer, version) == (
         0,
-        [log_dirs.LogDirRow("/a", 0, 42, *sizes), log_dirs.LogDirRow("/b", 56, 0, None, None)],
+        [
+            log_dirs.LogDirRow("/a", 0, 42, *sizes, frozenset({"t"})),
+            log_dirs.LogDirRow("/b", 56, 0, None, None, frozenset()),
+        ],
     )
     assert DescribeLogDirsRequest.decode(log_dirs.request(version).body, version=version).topics is None
+
+
+@pytest.mark.parametrize("version", [10, 11, 12])
+def test_topics_are_asked_for_by_name_without_creating_them(version: int) -> None:
+    sent = MetadataRequest.decode(metadata.request_named(version, ["a", "b.c"]).body, version=version)
+    assert [topic.name for topic in sent.topics] == ["a", "b.c"]
+    assert (sent.allow_auto_topic_creation, sent.include_topic_authorized_operations) == (False, False)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -16,13 +16,17 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class LogDirRow:
-    """One directory. `used` sums the sizes of its partitions; total and usable are None where the broker can't say."""
+    """One directory. `used` sums the sizes of its partitions; total and usable are None where the broker can't say.
+
+    `topics` are those with a log in it, also such as we may not describe.
+    """
 
     path: str
     error: int
     used: int
     total: int | None
     usable: int | None
+    topics: frozenset[str]
 
 
 def request(version: int) -> Request:
@@ -40,21 +44,23 @@ def decode(data: bytes, version: int) -> tuple[int, list[LogDirRow]]:
 
 def _directory(cursor: Cursor, version: int) -> LogDirRow:
     code, path = cursor.int16(), cursor.text()
-    used = sum(cursor.array(lambda: _topic_bytes(cursor)))
+    topics = cursor.array(lambda: _topic_bytes(cursor))
+    used = sum(size for _, size in topics)
     total = usable = UNKNOWN
     if version >= 4:
         total, usable = cursor.int64(), cursor.int64()
     if version >= 5:
         cursor.boolean()  # cordoned
     cursor.tags()
-    return LogDirRow(path, code, used, total if total >= 0 else None, usable if usable >= 0 else None)
+    names = frozenset(name for name, _ in topics)
+    return LogDirRow(path, code, used, total if total >= 0 else None, usable if usable >= 0 else None, names)
 
 
-def _topic_bytes(cursor: Cursor) -> int:
-    cursor.text()
+def _topic_bytes(cursor: Cursor) -> tuple[str, int]:
+    name = cursor.text()
     count = cursor.count()
     rows = cursor.raw(ROW_BYTES * count)
     if any(rows[ROW_BYTES - 1 :: ROW_BYTES]):
         raise MalformedError("the answer to DescribeLogDirs has rows of an unknown shape")
     cursor.tags()
-    return sum(size for (size,) in struct.iter_unpack(">4xq10x", rows))
+    return name, sum(size for (size,) in struct.iter_unpack(">4xq10x", rows))

@@ -6,12 +6,13 @@ Decoded by hand: 5,000 partitions take about 5 ms. Source: MetadataResponse.json
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.connection import Request
-from exporter.clients.kafka.wire import Cursor, MalformedError
+from exporter.clients.kafka.wire import NO_TOPIC_ID, Cursor, MalformedError, compact, compact_array
 
 API_KEY = 3
 LOWEST, HIGHEST = 10, 12
@@ -56,6 +57,13 @@ def request(version: int) -> Request:
     """All topics, with the operations that we may do on each, creating none."""
     cluster_operations = b"\0" if version <= 10 else b""
     return Request(API_KEY, version, b"\0" + b"\0" + cluster_operations + b"\1" + b"\0")
+
+
+def request_named(version: int, names: Sequence[str]) -> Request:
+    """These topics, creating none. A name that we may not describe, or that is not there, has an error of its own."""
+    cluster_operations = b"\0" if version <= 10 else b""
+    topics = compact_array([NO_TOPIC_ID + compact(name) + b"\0" for name in names])
+    return Request(API_KEY, version, topics + b"\0" + cluster_operations + b"\0" + b"\0")
 
 
 def decode(data: bytes, version: int) -> Metadata:
