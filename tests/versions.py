@@ -1,8 +1,8 @@
 """The versions that this run's brokers have, and what those lack.
 
 `MQ_TEST_KAFKA`, `MQ_TEST_RABBITMQ`, `MQ_TEST_PROMETHEUS` and `MQ_TEST_PROFILE` choose them; with `MQ_TEST_LAB` that lab
-has its own. A test that needs what a version lacks is marked `needs("share_groups")`, and is reported as lacking; that a
-page has no series of it is asserted by the other tests of that page, which compare all of a family.
+has its own. A test that needs what a version lacks is marked `needs("share_groups")`, and is reported as lacking; that
+a page has no series of it is asserted by the other tests of that page, which compare all of a family.
 """
 
 from __future__ import annotations
