@@ -19,7 +19,7 @@ from exporter.model.common import DeadLetterQueue
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
 from tests.broker.labs import amqp
-from tests.broker.rabbitmq.conftest import PATIENCE, Readers, measured, path_of, plain_urls, queue_of, until
+from tests.broker.rabbitmq.conftest import PATIENCE, Readers, measured, path_of, queue_of, until
 from tests.mutations import fails_under
 from tests.rabbitmq_set_ups import SET_UPS, SetUp
 
@@ -70,7 +70,7 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(lab: Lab, management: Management) -> Iterator[Ran]:
     reader = RabbitReader(
-        RabbitMQ(cluster="lab", urls=plain_urls(lab), timeout=30, vhosts={"allow": ("dead letters: .*",)})
+        RabbitMQ(cluster="lab", **lab.rabbitmq.watched(), timeout=30, vhosts={"allow": ("dead letters: .*",)})
     )
     for set_up in SET_UPS:
         arrange(management, set_up)
