@@ -59,7 +59,7 @@ def properties(text: str, sign: str = "=") -> dict[str, str]:
 def test_every_listener_of_kafka_has_tls_and_a_login_or_a_certificate(made: Keys) -> None:
     for text in (
         kafka_config.controller_properties(PORTS, 1, "/data", made),
-        kafka_config.broker_properties(PORTS, 1, ["/data"], made),
+        kafka_config.broker_properties(PORTS, 1, ["/data"], keys=made),
     ):
         found = properties(text)
         expected = {"CONTROLLER": "SSL", "INTERNAL": "SSL", "CLIENT": "SASL_SSL"}
