@@ -52,6 +52,15 @@ FEATURES = {
         "none",
         until=(4, 3),
     ),
+    "partitions": Feature(
+        "rabbitmq",
+        "partitions that stay until a node is restarted (Mnesia)",
+        "`mq_rabbitmq_node_partitioned`",
+        until=(4, 3),
+    ),
+    "requeues_count": Feature(
+        "rabbitmq", "a message that is requeued by `basic.nack` counts towards the delivery limit", "none", until=(4, 3)
+    ),
     "names_unescaped": Feature(
         "rabbitmq", "`\"` and `\\` in queue names stand unescaped on the nodes' own pages", "none", until=(4, 0)
     ),

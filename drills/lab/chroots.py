@@ -18,7 +18,9 @@ from drills.lab.errors import LabError, LabTimeoutError, RefusedError
 from drills.lab.report import Report
 
 ENTER = Path(__file__).with_name("enter-chroot.sh")
-PATIENCE = 1800.0  # seconds for debootstrap: a slow mirror is no reason to kill it
+PATIENCE = (
+    5400.0  # seconds for debootstrap: a slow mirror or a busy machine (27 minutes were seen) is no reason to kill it
+)
 PRIVATE = ("unshare", "--mount", "--propagation", "slave")
 HOSTS = "127.0.0.1 localhost\n::1 localhost\n"  # without it Erlang hangs before it logs
 # what only apt needs: the mirror's address, and half a gigabyte
@@ -100,7 +102,7 @@ def _fetch(suite: Suite, target: Path, report: Report) -> None:
     """Runs debootstrap. It ends with us: its processes are in a pid namespace that dies with its first one."""
     alone = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     include = f"--include={','.join(suite.packages)}"
-    command = [*alone, "nice", "debootstrap", "--variant=minbase", include, suite.name, str(target), mirror()]
+    command = [*alone, "debootstrap", "--variant=minbase", include, suite.name, str(target), mirror()]
     try:
         code, said = commands.run(command, f"Debian {suite.name} is there", PATIENCE, report)
     except LabTimeoutError as late:

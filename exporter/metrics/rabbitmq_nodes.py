@@ -31,7 +31,8 @@ FDS_LIMIT = Family("mq_rabbitmq_node_file_descriptors_limit", "gauge", "File des
 PARTITIONED = Family(
     "mq_rabbitmq_node_partitioned",
     "gauge",
-    "1 while the node says that it was cut off from another; it stays so until one of the two is restarted.",
+    "1 while the node says that it was cut off from another; it stays so until one of the two is restarted. "
+    "Absent from 4.3 on, which does not tell.",
     LABELS,
 )
 FAMILIES = (UP, MEMORY_USED, MEMORY_LIMIT, MEMORY_ALARM, FDS_USED, FDS_LIMIT, PARTITIONED)

@@ -12,9 +12,10 @@ from exporter.model.rabbitmq_listing import text, truth, whole
 from exporter.model.rabbitmq_node_pages import NodePage
 
 T = TypeVar("T")
+WITHOUT_MNESIA = [4, 3]
 NODE_COLUMNS = (
     "name", "running", "mem_used", "mem_limit", "mem_alarm", "fd_used", "fd_total", "partitions", "disk_free",
-    "disk_free_limit", "disk_free_alarm", "db_dir",
+    "disk_free_limit", "disk_free_alarm", "db_dir", "rabbitmq_version",
 )  # fmt: skip
 
 
@@ -39,7 +40,6 @@ def read_nodes(items: Iterable[Any]) -> dict[str, ListedNode]:
 def _read_node(name: str, item: Mapping[str, Any]) -> ListedNode:
     if item.get("running") is not True:
         return ListedNode(Node(name, up=False), None)
-    partitions = item.get("partitions")
     node = Node(
         name,
         up=True,
@@ -48,7 +48,7 @@ def _read_node(name: str, item: Mapping[str, Any]) -> ListedNode:
         memory_alarm=truth(item.get("mem_alarm")),
         file_descriptors_used=whole(item.get("fd_used")),
         file_descriptors_limit=whole(item.get("fd_total")),
-        partitioned=bool(partitions) if isinstance(partitions, list) else None,
+        partitioned=_partitioned(item),
     )
     disk = Disk(
         name,
@@ -58,6 +58,15 @@ def _read_node(name: str, item: Mapping[str, Any]) -> ListedNode:
         alarm=truth(item.get("disk_free_alarm")),
     )
     return ListedNode(node, disk)
+
+
+def _partitioned(item: Mapping[str, Any]) -> bool | None:
+    """Unknown from 4.3 on, which has no Mnesia to say so: its list is there, and always empty."""
+    version, partitions = text(item.get("rabbitmq_version")), item.get("partitions")
+    numbers = [int(part) for part in (version or "").split(".")[:2] if part.isdigit()]
+    if numbers >= WITHOUT_MNESIA or not isinstance(partitions, list):
+        return None
+    return bool(partitions)
 
 
 def members(

@@ -21,7 +21,9 @@ from drills.lab import Lab
 from drills.lab.rabbitmq import RabbitNode
 from tests.broker.conftest import Management
 from tests.broker.exporter.process import Exporter, Page, only, rabbitmq_of, running
+from tests.broker.kafka.lag_world import wait
 from tests.broker.labs import amqp
+from tests.versions import needs, where_had
 
 QUORUM = {"x-queue-type": "quorum"}
 DEAD = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"}
@@ -105,12 +107,19 @@ def go_wrong(connection: BlockingConnection) -> None:
     publish(channel, "short", 3)
     publish(channel, "patient", 1)
     for _ in range(2):
-        channel.basic_nack(channel.basic_get("patient")[0].delivery_tag, requeue=True)
+        give_back(connection, "patient")
     for _ in range(2):
         with pytest.raises(pika.exceptions.UnroutableError):
             channel.basic_publish("", "nobody", b"x", mandatory=True)
     for _ in range(3):
         channel.basic_publish("", "nobody", b"x")
+
+
+def give_back(connection: BlockingConnection, queue: str) -> None:
+    """Take a message and close the channel: that counts as a delivery everywhere, `basic.nack` not from 4.3 on."""
+    channel = connection.channel()
+    wait(lambda: channel.basic_get(queue)[0], bool)
+    channel.close()
 
 
 def publish(channel: BlockingChannel, queue: str, count: int) -> None:
@@ -195,7 +204,7 @@ def test_file_descriptors_are_what_the_kernel_allows_and_the_node_uses(scene: Sc
 def test_no_node_is_partitioned_or_alarmed_in_a_healthy_cluster(scene: Scene) -> None:
     zeros = dict.fromkeys(scene.names, 0)
     assert {name: [] for name in scene.names} == scene.told("partitions")
-    scene.exporter.shows(zeros, "mq_rabbitmq_node_partitioned", "node")
+    scene.exporter.shows(where_had(zeros, "partitions"), "mq_rabbitmq_node_partitioned", "node")
     scene.exporter.shows(zeros, "mq_rabbitmq_node_memory_alarm", "node")
     scene.exporter.shows(zeros, "mq_disk_alarm", "node", system="rabbitmq")
 
@@ -280,6 +289,7 @@ def connections(page: Page, state: str) -> float:
     return sum(page.by("mq_rabbitmq_connections", "node", state=state).values())
 
 
+@needs("partitions")
 def test_a_node_that_was_cut_off_is_seen_by_the_others_until_it_is_restarted(scene: Scene) -> None:
     """The third node loses its connections for a moment: Mnesia calls that a partition, and only a restart ends it."""
     near, far = scene.names[:2], scene.names[2]

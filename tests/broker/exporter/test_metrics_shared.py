@@ -105,7 +105,7 @@ def declare(channel: Any, management: Management, vhost: str) -> None:
 
 def fill_kafka(kafka: LagWorld) -> float:
     """Seven dead letters of which the handler has dealt with five; when the oldest of the others was written."""
-    for topic, partitions in ((ORDERS, 1), (DEAD, 2), (PARKED, 1)):
+    for topic, partitions in ((ORDERS, 4), (DEAD, 2), (PARKED, 1)):
         kafka.create(topic, partitions)
     if has(SHARES):
         kafka.create(SHARED_DEAD, 1, errors_deadletterqueue_group_enable="true")

@@ -42,6 +42,14 @@ def test_a_node_that_sees_a_partition_says_so() -> None:
     assert True is read(partitions=["b"])[0].partitioned
 
 
+def test_partitions_are_unknown_to_versions_that_do_not_look() -> None:
+    """4.3 has an empty list there, whatever happens."""
+    known = {
+        version: read(rabbitmq_version=version)[0].partitioned for version in ("3.10.8", "4.2.1", "4.3.6", "5.0.0")
+    }
+    assert {"3.10.8": False, "4.2.1": False, "4.3.6": None, "5.0.0": None} == known
+
+
 def test_a_nodes_own_word_is_fresher() -> None:
     page = NodePage("a", memory_alarm=True, disk_alarm=True, disk_free_bytes=7)
     listed = read_nodes([ITEM])
