@@ -13,6 +13,7 @@ from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.connection import Connection, Request
 from exporter.clients.kafka.exchange import exchange
 from exporter.clients.kafka.failures import Failure, UnusableError
+from exporter.clients.kafka.lost import LostAddresses
 from exporter.clients.kafka.opening import open_connection
 from exporter.clients.kafka.properties import Client
 from exporter.model.common import Kind
@@ -32,6 +33,8 @@ class Brokers:
         self._open: dict[Address, Connection] = {}
         self._down: dict[Address, Failure] = {}
         self._answered: dict[Address, bool] = {}
+        self._lost_seeds: set[Address] = set()
+        self._lost = LostAddresses(self._attempt)
 
     def begin(self) -> None:
         """A new poll: brokers that failed in the last one are tried again."""
@@ -58,9 +61,18 @@ class Brokers:
         """Where the broker listens."""
         return self._addresses.get(broker) or self._seeds.get(broker)
 
+    def watch(self, fenced: Collection[Address]) -> None:
+        """Keep an eye on addresses that this poll has no request for: fenced brokers', and seeds that ever failed."""
+        self._lost_seeds |= {seed for seed in self._seeds.values() if self._answered.get(seed) is False}
+        known = set(self._addresses.values())
+        self._lost.watch((self._lost_seeds | set(fenced)) - known, self._answered, known)
+
+    def _attempt(self, address: Address) -> None:
+        open_connection(address, self._client, self._timeout).close()
+
     def endpoints(self) -> dict[str, bool]:
-        """HOST:PORT of every address tried in this poll, and whether it answered."""
-        return {str(address): up for address, up in self._answered.items()}
+        """HOST:PORT of every address tried in this poll or lost before it, and whether it answered."""
+        return {str(address): up for address, up in {**self._lost.endpoints(), **self._answered}.items()}
 
     def failure(self, broker: int) -> Failure | None:
         """Why this broker is left out of the rest of this poll; None when it isn't."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from exporter.clients.kafka import codes, rights
-from exporter.clients.kafka.brokers import Brokers, Failure
+from exporter.clients.kafka.brokers import Address, Brokers, Failure
 from exporter.clients.kafka.messages import cluster
 from exporter.clients.kafka.recorder import Recorder
 from exporter.clients.kafka.wire import MalformedError
@@ -19,6 +19,7 @@ class MembershipReader:
 
     brokers: Brokers
     seen: set[int] = field(default_factory=set)
+    addresses: dict[int, Address] = field(default_factory=dict)  # of brokers that are or were members
     restricted: bool = False  # the user may not do everything with the cluster
     may_describe: bool = True  # the cluster; False where the broker said so
 
@@ -42,4 +43,8 @@ class MembershipReader:
         up = {broker: broker not in found.fenced for broker in found.brokers}
         missing = set() if answer[0] >= KNOWS_FENCED else self.seen - up.keys()
         self.seen = set(up) | missing
-        return dict(sorted({**dict.fromkeys(missing, False), **up}.items()))
+        members = {**dict.fromkeys(missing, False), **up}
+        known = {**self.addresses, **found.brokers}
+        self.addresses = {broker: known[broker] for broker in members if broker in known}
+        self.brokers.watch({where for broker, where in self.addresses.items() if not members[broker]})
+        return dict(sorted(members.items()))

@@ -9,8 +9,22 @@ import pytest
 
 from drills.lab import Lab
 from drills.lab.kafka import Kafka
+from tests.broker.conftest import session_lab
 from tests.broker.kafka.lag_world import LagWorld
 from tests.broker.kafka.record_world import RecordWorld
+
+
+@pytest.fixture(scope="session")
+def lab(request: pytest.FixtureRequest) -> Lab:
+    """Kafka, three nodes."""
+    return session_lab(request, ("kafka",))
+
+
+@pytest.fixture
+def breakable_lab(lab: Lab) -> Iterator[Lab]:
+    """The same lab, for a test that breaks nodes; afterwards every node serves again."""
+    yield lab
+    Lab.up(lab.name, ("kafka",))
 
 
 @pytest.fixture(scope="session")

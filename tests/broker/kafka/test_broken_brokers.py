@@ -10,6 +10,7 @@ import pytest
 from drills.lab import Lab
 from exporter.clients.kafka.brokers import Brokers
 from exporter.clients.kafka.controllers import QuorumReader
+from exporter.clients.kafka.lost import LostAddresses
 from exporter.clients.kafka.memory import Memory
 from exporter.clients.kafka.messages import quorum
 from exporter.clients.kafka.reader import KafkaReader
@@ -41,6 +42,12 @@ def frozen_brokers_are_asked_again(patch: pytest.MonkeyPatch) -> None:
 def silent_groups_count_as_gone(patch: pytest.MonkeyPatch) -> None:
     """Take a group that nobody listed for deleted, whether its coordinator answered or not."""
     patch.setattr(Memory, "withheld", lambda *_: [])
+
+
+@mutation
+def lost_addresses_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """An address that no request of the poll goes to is not on the page."""
+    patch.setattr(LostAddresses, "endpoints", lambda _: {})
 
 
 @pytest.fixture
@@ -124,10 +131,15 @@ def test_a_killed_broker_is_down_and_its_lonely_partition_unreadable(
     breakable_lab.node(f"kafka-{VICTIM}").kill()
     try:
         check_killed(breakable_lab, reader, topic, groups)
+        for watching in (reader, broken.reader(topic, timeout=TIMEOUT)):  # one that never saw it alive, too
+            check_a_fenced_broker_is_an_address_that_does_not_answer(breakable_lab, watching)
+            check = check_a_fenced_broker_is_an_address_that_does_not_answer
+            fails_under("lost_addresses_are_forgotten", check, breakable_lab, watching, 0.0)
     finally:
         breakable_lab.node(f"kafka-{VICTIM}").start()
     back = wait(reader.poll, lambda seen: not problems(seen) and seen.brokers == {1: True, 2: True, 3: True})
     assert lags(row_of(back, groups[0], topic)) == {0: 4, 1: 4, 2: 4}
+    assert set(back.endpoints.values()) == {True}
 
 
 def check_killed(lab: Lab, reader: KafkaReader, topic: str, groups: list[str]) -> None:
@@ -144,12 +156,21 @@ def check_killed(lab: Lab, reader: KafkaReader, topic: str, groups: list[str]) -
 
     fenced = wait(reader.poll, told)
     assert fenced.brokers == {1: True, 2: False, 3: True}
+    assert fenced.endpoints[f"127.0.0.1:{lab.ports.broker(VICTIM)}"] is False
     seen = topic_of(fenced, topic)
     assert (seen.leaders, seen.high_watermarks) == ((1, -1, 3), (5, None, 5))
     row = row_of(fenced, groups[0], topic)
     assert (lags(row), dict(row.states)) == ({0: 4, 1: None, 2: 4}, {1: "unreadable"})
     assert dict(row.counts) == {"ok": 2, "unreadable": 1}
     assert any("no leader" in problem.detail for problem in run_of(fenced, "offsets").problems)
+
+
+def check_a_fenced_broker_is_an_address_that_does_not_answer(
+    lab: Lab, reader: KafkaReader, seconds: float = 40.0
+) -> None:
+    """Its address stays 0 for as long as the broker is a member that is down, though metadata does not name it."""
+    expected = {f"127.0.0.1:{lab.ports.broker(number)}": number != VICTIM for number in (1, 2, 3)}
+    wait(lambda: dict(reader.poll().endpoints), lambda seen: seen == expected, seconds)
 
 
 def test_groups_of_a_broker_that_is_gone_are_counted_until_they_move(
