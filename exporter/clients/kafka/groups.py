@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -43,10 +43,25 @@ class GroupFacts:
 
 @dataclass(slots=True)
 class GroupTable:
-    """The admitted groups by name, and the brokers that could not be asked: theirs are not gone but unknown."""
+    """The admitted groups by name, and the brokers that could not be asked: theirs are not gone but unknown.
+
+    `others` has what further brokers said of a group that one has listed already, until `settle` has chosen.
+    """
 
     groups: dict[str, GroupFacts] = field(default_factory=dict)
     silent: dict[int, Failure] = field(default_factory=dict)
+    others: dict[str, list[GroupFacts]] = field(default_factory=dict)
+
+    def settle(self, coordinator: Callable[[str], int | None]) -> int:
+        """Of a group that several brokers list, believe its coordinator; how many groups there were."""
+        count = len(self.others)
+        for group, rows in self.others.items():
+            leader = coordinator(group)
+            for row in rows:
+                if row.coordinator == leader:
+                    self.groups[group] = row
+        self.others = {}
+        return count
 
 
 def snake(state: str) -> str:
@@ -107,7 +122,9 @@ class GroupReader:
         else:
             table.silent.pop(broker, None)
         for row in listed:
-            if row.group not in table.groups and self._admitted.admits(row.group):
+            if row.group in table.groups:
+                table.others.setdefault(row.group, []).append(_facts(row, broker))
+            elif self._admitted.admits(row.group):
                 table.groups[row.group] = _facts(row, broker)
 
     def describe(self, table: GroupTable, run: Recorder) -> None:

@@ -10,6 +10,7 @@ from exporter.clients.kafka import commits, ends, rights
 from exporter.clients.kafka.commits import NARROW, CommitTable
 from exporter.clients.kafka.ends import EndTable
 from exporter.clients.kafka.groups import GroupTable
+from exporter.clients.kafka.memory import coordinator_partition
 from exporter.clients.kafka.messages.metadata import TopicRow
 from exporter.clients.kafka.parts import Parts
 from exporter.clients.kafka.recorder import Recorder
@@ -69,6 +70,7 @@ class Reading:
         memory, table = self.parts.memory, self.groups
         with self._listing as run:
             self._list(set(self.parts.brokers.known) - self._listed, run)
+            memory.contradictions["group_on_two_brokers"] += table.settle(self._coordinator)
             self.parts.groups.describe(table, run)
             # without that right a list holds only the groups with a right of their own
             if not self.parts.hidden.groups(table.groups, run) and not self.parts.membership.may_describe:
@@ -110,6 +112,7 @@ class Reading:
         """Ask every broker which groups it coordinates now."""
         fresh = GroupTable()
         self.parts.groups.list(self.parts.brokers.known, fresh, run)
+        fresh.settle(self._coordinator)
         for name in self.commits.again & fresh.groups.keys():
             self.groups.groups[name].coordinator = fresh.groups[name].coordinator
 
@@ -149,6 +152,11 @@ class Reading:
             changed = [(run, {**run.skipped, reason: count}) for run in self.runs if run.name == collector]
             kept = [run for run in self.runs if run.name != collector]
             self.runs = kept + [replace(run, skipped=skipped) for run, skipped in changed]
+
+    def _coordinator(self, group: str) -> int | None:
+        """The broker that leads the group's partition of the offsets topic; None when that can't be seen."""
+        leaders = self._topics().coordinators
+        return leaders[coordinator_partition(group, len(leaders))] if leaders else None
 
     def _topics(self) -> Topics:
         assert self.topics is not None

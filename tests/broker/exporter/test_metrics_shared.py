@@ -335,7 +335,12 @@ def test_what_the_budget_drops_is_counted(scene: Scene) -> None:
 
 def test_contradictions_are_counted_by_name_and_are_0_here(scene: Scene) -> None:
     """That they count: test_metrics_kafka_groups.py."""
-    names = ("commit_above_high_watermark", "last_stable_above_high_watermark", "log_start_above_high_watermark")
+    names = (
+        "commit_above_high_watermark",
+        "group_on_two_brokers",
+        "last_stable_above_high_watermark",
+        "log_start_above_high_watermark",
+    )
     wanted = dict.fromkeys(names, 0)
     scene.exporter.shows(wanted, "mq_exporter_contradictions_total", "contradiction", cluster=KAFKA)
     page = scene.exporter.page()
