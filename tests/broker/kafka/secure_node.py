@@ -24,6 +24,7 @@ PASSWORD = "pass-of-"  # and the user's name
 USERS = ("admin", "monitor", "half", "nobody")
 REAUTHENTICATE_MS = 3000
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
@@ -109,9 +110,10 @@ def _properties(folder: Path, ports: list[int]) -> str:
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(folder / "ca.pem"),
         "listener.name.mutual.ssl.client.auth": "required",
-        "listener.name.sec.sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+        "listener.name.sec.sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN,OAUTHBEARER",
         "listener.name.sec.connections.max.reauth.ms": str(REAUTHENTICATE_MS),
         "listener.name.sec.scram-sha-512.sasl.jaas.config": SCRAM,
+        "listener.name.sec.oauthbearer.sasl.jaas.config": f'{OAUTH} unsecuredLoginStringClaim_sub="admin";',
         "listener.name.sec.plain.sasl.jaas.config": f"{PLAIN_MODULE} {users};",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS;User:admin;User:CN=localhost",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -114,6 +116,37 @@ def test_sessions_are_renewed_before_the_broker_ends_them(world: LagWorld, reade
         time.sleep(0.3)
 
 
+def token_for(user: str, seconds: float) -> str:
+    """A token that says who one is and until when, unsigned, as Kafka's own validator for trials takes it."""
+    now = time.time()
+    claims = {"sub": user, "iat": now - 60, "exp": now + seconds}
+    parts = (urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "none"}, claims))
+    return b".".join(parts).decode() + "."
+
+
+def test_a_token_logs_in_and_is_read_anew_before_it_ends(
+    node: SecureNode, world: LagWorld, fresh_name: Name, tmp_path: Path
+) -> None:
+    """OAUTHBEARER: a token that has ended is refused; when its file has a new one, that is used without a restart."""
+    topic, group = lagging(world, fresh_name)
+    secret = tmp_path / "token"
+    client = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "ssl.ca.location": str(node.ca)}
+    chosen = Filter(allow=(topic, group))
+    secrets = {"sasl_oauth_token": Secret(file=secret)}
+    config = Kafka(
+        bootstrap_servers=(node.sasl,), client=client, secrets=secrets, topics=chosen, groups=chosen, timeout=10.0
+    )
+    opened = KafkaReader(config)
+    try:
+        secret.write_text(token_for("monitor", -300))
+        assert kinds(opened.poll()) == {Kind.AUTHENTICATION}
+        secret.write_text(token_for("monitor", 300))
+        snapshot = opened.poll()
+        assert (problems(snapshot), lags(row_of(snapshot, group, topic))) == ({}, {0: 3})
+    finally:
+        opened.close()
+
+
 def kinds(snapshot: KafkaSnapshot) -> set[Kind]:
     return {problem.kind for run in snapshot.runs for problem in run.problems}
 
@@ -190,7 +223,7 @@ def test_a_client_certificate_lets_in_and_its_lack_is_told(
         ("sasl", {"security.protocol": "PLAINTEXT"}, Kind.TLS, "speaks TLS"),
         ("tls", {"security.protocol": "SASL_SSL"}, Kind.AUTHENTICATION, "takes no SASL login"),
         ("sasl", {"security.protocol": "SSL"}, Kind.UNREACHABLE, "does this listener want a SASL login?"),
-        ("sasl", {"sasl.mechanism": "SCRAM-SHA-256"}, Kind.AUTHENTICATION, "only PLAIN, SCRAM-SHA-512"),
+        ("sasl", {"sasl.mechanism": "SCRAM-SHA-256"}, Kind.AUTHENTICATION, "only OAUTHBEARER, PLAIN, SCRAM-SHA-512"),
     ],
 )
 def test_a_listener_of_another_kind_is_recognised(
