@@ -28,7 +28,7 @@ class ListedNode:
 
 
 def read_nodes(items: Iterable[Any]) -> dict[str, ListedNode]:
-    """The whole of `/api/nodes` by name. Free space that is text ("NaN" where it can't be told) is unknown."""
+    """The whole of `/api/nodes` by name. Free space that can't be told (text, or 0 and no alarm) is unknown."""
     found = {}
     for item in items:
         name = text(item.get("name")) if isinstance(item, dict) else None
@@ -53,7 +53,7 @@ def _read_node(name: str, item: Mapping[str, Any]) -> ListedNode:
     disk = Disk(
         name,
         text(item.get("db_dir")) or "",
-        free_bytes=whole(item.get("disk_free")),
+        free_bytes=_free(item),
         free_limit_bytes=whole(item.get("disk_free_limit")),
         alarm=truth(item.get("disk_free_alarm")),
     )
@@ -67,6 +67,12 @@ def _partitioned(item: Mapping[str, Any]) -> bool | None:
     if numbers >= WITHOUT_MNESIA or not isinstance(partitions, list):
         return None
     return bool(partitions)
+
+
+def _free(item: Mapping[str, Any]) -> int | None:
+    """Free bytes on the node's disk. A full disk is an alarm: 0 without one is how 3.10 adds up what it can't tell."""
+    free = whole(item.get("disk_free"))
+    return free if free or truth(item.get("disk_free_alarm")) else None
 
 
 def members(

@@ -34,6 +34,14 @@ def from_tracking(tracked: Iterable[Tracked], members: Mapping[QueueName, int]) 
     return found
 
 
+def has_begun(item: Mapping[str, Any]) -> bool:
+    """Whether a consumer has an offset at all.
+
+    One that waits for what will be written has got nothing yet; 3.10 then says offset 0, and all of the stream as lag.
+    """
+    return item.get("consumed") != 0 or item.get("offset") != 0 or item.get("offset_lag") == 0
+
+
 def from_consumers(items: Iterable[Any]) -> list[StreamConsumer]:
     """Lag of connected consumers that have a name, by `/api/stream/consumers`; of several of one name the largest."""
     found: dict[tuple[QueueName, str], int] = {}
@@ -43,7 +51,7 @@ def from_consumers(items: Iterable[Any]) -> list[StreamConsumer]:
         properties, queue = item.get("properties"), item.get("queue")
         name = text(properties.get("name")) if isinstance(properties, dict) else None
         lag = whole(item.get("offset_lag"))
-        if name is not None and lag is not None and isinstance(queue, dict):
+        if name is not None and lag is not None and isinstance(queue, dict) and has_begun(item):
             key = (QueueName(str(queue.get("vhost")), str(queue.get("name"))), name)
             found[key] = max(lag, found.get(key, 0))
     return [StreamConsumer(stream, name, lag) for (stream, name), lag in found.items()]

@@ -22,7 +22,7 @@ from exporter.clients.rabbitmq.node_word import NodeWord, hear, judge_nodes
 from exporter.clients.rabbitmq.questions import Layout, Overview, literal_vhosts
 from exporter.clients.rabbitmq.slow_collectors import collect_layout, collect_streams, collect_tracking
 from exporter.config.model import Filter
-from exporter.model.common import CollectorRun, Expected, Kind, Problem
+from exporter.model.common import CollectorRun, Disk, Expected, Kind, Problem
 from exporter.model.rabbitmq import QUORUM, STATES_ALWAYS, Node, QueueName, RabbitSnapshot, StreamConsumer
 from exporter.model.rabbitmq_dead_letters import DeadLetters
 from exporter.model.rabbitmq_dead_letters import discover as discover_dead_letters
@@ -217,6 +217,7 @@ class Poll:
         self.runs["queues"].skipped.update(assembled.skipped)
         self._note_strangers(word.strangers, fresh)
         self._tell_hidden(layout, fresh)
+        found_disks = self._disks(member_list, nodes, word)
         return RabbitSnapshot(
             cluster=self.config.cluster,
             system="rabbitmq",
@@ -225,7 +226,7 @@ class Poll:
             runs=self._finished_runs(),
             endpoints=self._endpoints(word),
             contradictions=dict(reader.contradictions),
-            disks=disks(member_list, nodes, word.pages, self.known.nodes),
+            disks=found_disks,
             dead_letter_queues=assembled.dead_letter_queues,
             dead_letter_sources=assembled.dead_letter_sources,
             clock_offsets=word.clocks,
@@ -255,6 +256,14 @@ class Poll:
         silent = self.failure is not None and self.failure.kind in SILENT
         known = {name: silent and name in self.known.answering for name in self.known.nodes}
         return members(nodes, word.pages, known)
+
+    def _disks(
+        self, member_list: tuple[Node, ...], nodes: Mapping[str, ListedNode] | None, word: NodeWord
+    ) -> tuple[Disk, ...]:
+        found = disks(member_list, nodes, word.pages, self.known.nodes)
+        if unknown := sum(disk.free_bytes is None for disk in found):
+            self.runs["nodes"].skipped["unknown_free_space"] = unknown
+        return found
 
     def _note_strangers(self, strangers: frozenset[str], fresh: bool) -> None:
         """Queues that nodes count and the listing lacks, while it can't be read anew."""

@@ -48,8 +48,14 @@ class StreamClient:
 
     def subscribe(self, stream: str, name: str, offset: int, credit: int) -> None:
         """Consume from an offset, at most `credit` chunks."""
-        start = struct.pack(">HQ", 4, offset)  # 4: an absolute offset
-        self._ask(SUBSCRIBE, b"\x01" + text(stream) + start + struct.pack(">h", credit) + pairs({"name": name}))
+        self._subscribe(stream, name, struct.pack(">HQ", 4, offset), credit)  # 4: an absolute offset
+
+    def subscribe_at_next(self, stream: str, name: str, credit: int) -> None:
+        """Consume what will be written from now on."""
+        self._subscribe(stream, name, struct.pack(">H", 3), credit, b"\x02")  # 3: next
+
+    def _subscribe(self, stream: str, name: str, start: bytes, credit: int, number: bytes = b"\x01") -> None:
+        self._ask(SUBSCRIBE, number + text(stream) + start + struct.pack(">h", credit) + pairs({"name": name}))
 
     def _ask(self, key: int, body: bytes) -> bytes:
         correlation = next(self._correlation)

@@ -112,7 +112,7 @@ def check_a_killed_node_is_down_and_not_missing(reader: RabbitReader, lab: Lab) 
     wanted = {name: 0.0 if name == lab.rabbitmq.names[2] else 1.0 for name in lab.rabbitmq.names}
     snapshot = until(reader, f"{wanted}", lambda seen: seen if ups(seen) == wanted else None, 30)
     assert 2 == len(measured(snapshot, "mq_rabbitmq_node_memory_used_bytes"))
-    assert 2 == len(measured(snapshot, "mq_disk_alarm"))
+    assert dict.fromkeys(lab.rabbitmq.names[:2], 0.0) == alarms(snapshot)
 
 
 def test_a_killed_node_is_down_its_classic_queues_unknown_and_its_quorum_queues_live_on(
@@ -121,6 +121,8 @@ def test_a_killed_node_is_down_its_classic_queues_unknown_and_its_quorum_queues_
     reader = readers(vhosts={"allow": [vhost_name]})
     declare_on_node_3(breakable_lab, vhost_name)
     until(reader, "1 in each", lambda seen: {depth(seen, vhost_name, name) for name in ("c", "q")} == {(1, 0)})
+    breakable_lab.rabbit_node("rabbitmq-3").set_disk_limit(HUGE)  # gone with the node: no alarm is not "no alarm"
+    until(reader, "its alarm", lambda seen: alarms(seen)[breakable_lab.rabbitmq.names[2]] == 1.0)
     breakable_lab.node("rabbitmq-3").kill()
     check_a_killed_node_is_down_and_not_missing(reader, breakable_lab)
     fails_under("dead_nodes_missing", check_a_killed_node_is_down_and_not_missing, reader, breakable_lab)
@@ -131,6 +133,7 @@ def test_a_killed_node_is_down_its_classic_queues_unknown_and_its_quorum_queues_
     assert success(snapshot)["node_metrics"]  # a node that is down need not answer
     breakable_lab.node("rabbitmq-3").start()
     until(reader, "all up", lambda seen: set(ups(seen).values()) == {1.0})
+    until(reader, "no alarm", lambda seen: alarms(seen) == dict.fromkeys(breakable_lab.rabbitmq.names, 0.0))
 
 
 def declare_on_node_3(lab: Lab, vhost: str) -> None:

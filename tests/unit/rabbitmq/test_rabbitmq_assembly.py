@@ -122,6 +122,15 @@ def test_consumers_without_a_name_have_no_lag() -> None:
     assert [StreamConsumer(Q, "billing", 5)] == from_consumers(items)
 
 
+@pytest.mark.parametrize(
+    ("consumed", "offset", "lag", "known"), [(0, 0, 9, False), (0, 0, 0, True), (1, 0, 9, True), (0, 9, 1, True)]
+)
+def test_a_consumer_that_got_nothing_yet_has_no_lag(consumed: int, offset: int, lag: int, known: bool) -> None:
+    item = {"queue": {"vhost": "v", "name": "q"}, "properties": {"name": "billing"}}
+    found = from_consumers([{**item, "consumed": consumed, "offset": offset, "offset_lag": lag}])
+    assert ([StreamConsumer(Q, "billing", lag)] if known else []) == found
+
+
 def test_memory_survives_a_restart_and_forgets_what_is_gone() -> None:
     import json
 

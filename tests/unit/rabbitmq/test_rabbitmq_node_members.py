@@ -33,6 +33,11 @@ def test_free_space_that_is_text_is_unknown() -> None:
     assert (WHOLE, Disk("a", "/data", None, 50, False)) == read(disk_free="NaN")
 
 
+def test_no_free_space_without_an_alarm_is_unknown_and_with_one_is_none() -> None:
+    assert (WHOLE, Disk("a", "/data", None, 50, False)) == read(disk_free=0)
+    assert (WHOLE, Disk("a", "/data", 0, 50, True)) == read(disk_free=0, disk_free_alarm=True)
+
+
 def test_an_alarm_flag_that_is_not_there_yet_is_unknown() -> None:
     item = {key: value for key, value in ITEM.items() if key != "disk_free_alarm"}
     assert Disk("a", "/data", 1000, 50, None) == read_nodes([item])["a"].disk
