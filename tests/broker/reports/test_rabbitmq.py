@@ -21,6 +21,7 @@ from exporter.clients.rabbitmq.reader import RabbitReader
 from exporter.metrics import registry
 from exporter.model import rabbitmq_node_pages, rabbitmq_nodes, rabbitmq_streams
 from exporter.model.rabbitmq import RabbitSnapshot
+from tests.broker.conftest import Management
 from tests.broker.rabbitmq.conftest import Readers, depth, measured, plain_urls, queue_of, success, until
 from tests.broker.rabbitmq.stream_protocol import StreamClient
 from tests.broker.reports.decoding_proxy import decoding_proxy
@@ -39,7 +40,9 @@ def by_node(snapshot: RabbitSnapshot, family: str) -> dict[str, float]:
 def blind(lab: Lab) -> Iterator[str]:
     """The second node does not know its free disk space, as after a `df` that failed or came too late."""
     node = lab.rabbit_node("rabbitmq-2")
-    forget = "sys:replace_state(rabbit_disk_monitor, fun(State) -> ets:delete(rabbit_disk_monitor, disk_free), State end)"
+    forget = (
+        "sys:replace_state(rabbit_disk_monitor, fun(State) -> ets:delete(rabbit_disk_monitor, disk_free), State end)"
+    )
     try:
         node.evaluate(f"ok = sys:suspend(rabbit_disk_monitor), {forget}, rabbit_disk_monitor:get_disk_free().")
         yield node.erlang_name
@@ -61,17 +64,17 @@ def test_free_space_that_the_broker_does_not_know_is_absent_and_nothing_else_is(
 ) -> None:
     reader = readers(**settings)
     until(reader, "free space of two", lambda seen: set(by_node(seen, "mq_disk_free_bytes")) == others(lab, blind))
-    assert told(lab) == {"management": 0, "node": "NaN"}
+    assert told(lab) <= {"0", "NaN", "unknown"}  # 3.10: 0 by the management API, NaN by the node
     check_unknown(reader, lab, blind)
     fails_under("text_is_zero", check_unknown, reader, lab, blind)
 
 
-def told(lab: Lab) -> dict[str, object]:
-    """What the broker itself answers about the free space of the second node."""
+def told(lab: Lab) -> set[str]:
+    """What the broker itself answers about the free space of the second node; later versions leave it out."""
     listed = requests.get(f"{plain_urls(lab)[0]}/api/nodes/{lab.rabbitmq.names[1]}", auth=("guest", "guest"), timeout=60)
     page = requests.get(f"{lab.rabbitmq.metrics[1]}/metrics", timeout=60).text
-    line = next(line for line in page.splitlines() if line.startswith("rabbitmq_disk_space_available_bytes "))
-    return {"management": listed.json()["disk_free"], "node": line.split()[-1].strip("'")}
+    lines = [line for line in page.splitlines() if line.startswith("rabbitmq_disk_space_available_bytes ")]
+    return {str(listed.json().get("disk_free", "unknown")), *(line.split()[-1].strip("'") for line in lines)}
 
 
 def others(lab: Lab, blind: str) -> set[str]:
@@ -199,7 +202,6 @@ BUDGET = 100
 def budget_as_the_list_comes(patch: pytest.MonkeyPatch) -> None:
     """What stays within the budget is what the broker happened to list first, and that changes."""
     turns = iter(range(1_000_000))
-    patch.setattr(budget, "weights", lambda sizes: {})
     plain = budget.choose
 
     def choose(sizes: dict[Any, int], weight: dict[Any, float], room: int, before: frozenset[Any]) -> frozenset[Any]:
@@ -252,7 +254,7 @@ def a_consumer_begins_at_offset_0(patch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_consumer_that_waits_at_the_end_of_a_quiet_stream_has_no_lag_until_it_has_an_offset(
-    readers: Readers, lab: Lab, channel: BlockingChannel, vhost_name: str
+    readers: Readers, lab: Lab, management: Management, channel: BlockingChannel, vhost_name: str
 ) -> None:
     """3.10 tells the whole stream as its lag."""
     channel.queue_declare(STREAM, durable=True, arguments={"x-queue-type": "stream"})
@@ -262,15 +264,23 @@ def test_a_consumer_that_waits_at_the_end_of_a_quiet_stream_has_no_lag_until_it_
     with StreamClient(lab.rabbitmq.streams[0], vhost_name) as client:
         client.subscribe(STREAM, "reading", offset=0, credit=1)
         client.subscribe_at_next(STREAM, "waiting", credit=1)
-        until(reader, "the reader's lag alone", lambda seen: lags_of(seen) == {"reading": 9.0})
+        until(reader, "the reader's lag", lambda seen: lags_of(seen).get("reading") == 9.0)
         check_waiting(reader)
-        fails_under("a_consumer_begins_at_offset_0", check_waiting, reader)
+        if told_lag(management) > 0:
+            fails_under("a_consumer_begins_at_offset_0", check_waiting, reader)
         channel.basic_publish("", STREAM, b"x", mandatory=True)
         until(reader, "both", lambda seen: lags_of(seen) == {"reading": 10.0, "waiting": 0.0})
 
 
+def told_lag(management: Management) -> int:
+    """What the broker says of the consumer that waits: 9 in 3.10, 0 where that was mended."""
+    consumers = management.get("stream/consumers")
+    return max(int(row["offset_lag"]) for row in consumers if row["properties"].get("name") == "waiting")
+
+
 def check_waiting(reader: RabbitReader) -> None:
-    assert {"reading": 9.0} == lags_of(reader.poll())
+    """No lag, or none told."""
+    assert lags_of(reader.poll()) in ({"reading": 9.0}, {"reading": 9.0, "waiting": 0.0})
 
 
 def lags_of(snapshot: RabbitSnapshot) -> dict[str, float]:
