@@ -71,7 +71,9 @@ def test_free_space_that_the_broker_does_not_know_is_absent_and_nothing_else_is(
 
 def told(lab: Lab) -> set[str]:
     """What the broker itself answers about the free space of the second node; later versions leave it out."""
-    listed = requests.get(f"{plain_urls(lab)[0]}/api/nodes/{lab.rabbitmq.names[1]}", auth=("guest", "guest"), timeout=60)
+    listed = requests.get(
+        f"{plain_urls(lab)[0]}/api/nodes/{lab.rabbitmq.names[1]}", auth=("guest", "guest"), timeout=60
+    )
     page = requests.get(f"{lab.rabbitmq.metrics[1]}/metrics", timeout=60).text
     lines = [line for line in page.splitlines() if line.startswith("rabbitmq_disk_space_available_bytes ")]
     return {str(listed.json().get("disk_free", "unknown")), *(line.split()[-1].strip("'") for line in lines)}
