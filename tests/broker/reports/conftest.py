@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from drills.lab import Lab, report_to
+from drills.lab import Lab
 from exporter.clients.kafka.brokers import Brokers, Request
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.metrics import registry
 from exporter.metrics.family import Labels
 from exporter.model.kafka import KafkaSnapshot
+from tests.broker.conftest import session_lab
 from tests.broker.kafka.lag_world import LagWorld
 from tests.broker.rabbitmq import conftest as rabbitmq
 
@@ -27,15 +26,14 @@ lab, breakable_lab, readers, channel = rabbitmq.lab, rabbitmq.breakable_lab, rab
 
 @pytest.fixture(scope="session")
 def kafka_lab(request: pytest.FixtureRequest) -> Lab:
-    """Kafka, three nodes; `MQ_TEST_LAB` names a lab that is up already, for a person who runs one test often."""
-    name = os.environ.get("MQ_TEST_LAB") or request.getfixturevalue("lab_name")
-    return Lab.up(name, ("kafka",), report=report_to(sys.__stderr__))
+    """Kafka, three nodes."""
+    return session_lab(request, ("kafka",))
 
 
 @pytest.fixture(scope="module")
 def kafka(kafka_lab: Lab) -> Iterator[LagWorld]:
     """The cluster as the tests write to it; what a module makes is taken away at its end."""
-    made = LagWorld(kafka_lab.kafka.bootstrap)
+    made = LagWorld(kafka_lab.kafka)
     yield made
     made.close()
 

@@ -22,6 +22,7 @@ from exporter.metrics import registry
 from exporter.model import rabbitmq_node_pages, rabbitmq_nodes, rabbitmq_streams
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
+from tests.broker.labs import amqp
 from tests.broker.rabbitmq.conftest import Readers, depth, measured, plain_urls, queue_of, success, until
 from tests.broker.rabbitmq.stream_protocol import StreamClient
 from tests.broker.reports.decoding_proxy import decoding_proxy
@@ -58,15 +59,16 @@ def text_is_zero(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rabbitmq_node_pages, "_whole", lambda number: plain(number) or 0)
 
 
-@pytest.mark.parametrize("settings", [{}, {"node_metrics": False}], ids=["by the nodes", "by the management API"])
+@pytest.mark.plain  # the broker is asked as guest, without TLS
 def test_free_space_that_the_broker_does_not_know_is_absent_and_nothing_else_is(
-    readers: Readers, lab: Lab, blind: str, settings: dict[str, bool]
+    readers: Readers, lab: Lab, blind: str
 ) -> None:
-    reader = readers(**settings)
-    until(reader, "free space of two", lambda seen: set(by_node(seen, "mq_disk_free_bytes")) == others(lab, blind))
-    assert told(lab) <= {"0", "NaN", "unknown"}  # 3.10: 0 by the management API, NaN by the node
-    check_unknown(reader, lab, blind)
-    fails_under("text_is_zero", check_unknown, reader, lab, blind)
+    for settings in ({}, {"node_metrics": False}):  # by the nodes' own pages, and by the management API alone
+        reader = readers(**settings)
+        until(reader, "free space of two", lambda seen: set(by_node(seen, "mq_disk_free_bytes")) == others(lab, blind))
+        assert told(lab) <= {"0", "NaN", "unknown"}  # 3.10: 0 by the management API, NaN by the node
+        check_unknown(reader, lab, blind)
+        fails_under("text_is_zero", check_unknown, reader, lab, blind)
 
 
 def told(lab: Lab) -> set[str]:
@@ -98,8 +100,7 @@ def test_one_address_shows_the_queues_that_every_node_leads(
 ) -> None:
     """A load balancer gives one node, or now this one and now that one."""
     for number in (1, 2, 3):
-        parameters = pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(number), vhost_name, heartbeat=0)
-        with pika.BlockingConnection(parameters) as connection:
+        with pika.BlockingConnection(amqp(lab, number, vhost_name)) as connection:
             channel = connection.channel()
             channel.queue_declare(f"q{number}", durable=True, arguments={"x-queue-master-locator": "client-local"})
             for _ in range(number):
@@ -132,6 +133,7 @@ def test_counters_do_not_fall_when_their_queues_go(readers: Readers, channel: Bl
     assert [] == [labels for labels, value in before.items() if after[labels] < value]
 
 
+@pytest.mark.plain  # the socket below the client is reset
 def test_clients_that_vanish_leave_no_connection_and_no_negative_number(readers: Readers, lab: Lab) -> None:
     """Five publishers whose sockets are reset, as when a pod is killed."""
     reader = readers()
@@ -139,7 +141,7 @@ def test_clients_that_vanish_leave_no_connection_and_no_negative_number(readers:
     before = sum(measured(reader.poll(), count).values())
     connections = []
     for _ in range(5):
-        made = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), heartbeat=0))
+        made = pika.BlockingConnection(amqp(lab, 1))
         made.channel().basic_publish("", "nobody", b"x")
         made.process_data_events(0)
         connections.append(made)
@@ -178,12 +180,12 @@ def test_listings_are_asked_with_plain_options_alone(readers: Readers, queries: 
     assert {"columns", "name"} <= used <= QUERY_OPTIONS
 
 
+@pytest.mark.plain  # the proxy speaks HTTP and passes logins on
 def test_a_proxy_that_undoes_the_slash_of_a_vhost_costs_nothing(
     readers: Readers, lab: Lab, rabbit_connection: pika.BlockingConnection
 ) -> None:
     """A filter that names `/` asks by path; where that is undone on the way, the whole listing is taken."""
-    parameters = pika.ConnectionParameters("127.0.0.1", lab.ports.amqp(1), "/", heartbeat=0)
-    with pika.BlockingConnection(parameters) as connection:
+    with pika.BlockingConnection(amqp(lab, 1, "/")) as connection:
         channel = connection.channel()
         channel.queue_declare("reports-proxy", durable=True)
         try:
@@ -263,7 +265,7 @@ def test_a_consumer_that_waits_at_the_end_of_a_quiet_stream_has_no_lag_until_it_
     for _ in range(10):
         channel.basic_publish("", STREAM, b"x", mandatory=True)
     reader = readers(vhosts={"allow": [vhost_name]}, slow_interval=0.1)
-    with StreamClient(lab.rabbitmq.streams[0], vhost_name) as client:
+    with StreamClient(lab.rabbitmq, vhost_name) as client:
         client.subscribe(STREAM, "reading", offset=0, credit=1)
         client.subscribe_at_next(STREAM, "waiting", credit=1)
         until(reader, "the reader's lag", lambda seen: lags_of(seen).get("reading") == 9.0)

@@ -180,6 +180,7 @@ def wait_for_members(reader: KafkaReader, group: str, consumers: Sequence[Consum
     wait(look, lambda seen: seen == ("stable", len(consumers)))
 
 
+@pytest.mark.plain  # the dead address stands beside those of plain listeners
 def test_a_seed_that_is_dead_costs_nothing_and_is_seen_until_it_answers(kafka: LagWorld, fresh_name: Name) -> None:
     topic, group = kafka.create(fresh_name("topic")), fresh_name("group")
     kafka.produce(topic, 2)

@@ -26,7 +26,7 @@ CAPPED_AT = 1_800.0
 
 
 def transactional(kafka: LagWorld, name: str) -> Producer:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": name, "acks": "all"})
+    producer = Producer({**kafka.client, "transactional.id": name, "acks": "all"})
     producer.init_transactions(60)
     return producer
 
