@@ -38,6 +38,13 @@ class Feature:
 
 
 FEATURES = {
+    "consumer_groups": Feature(
+        "kafka",
+        "consumer groups of the new protocol (KIP-848; 3.9 has a preview that is off, and that confluent-kafka "
+        "does not join)",
+        '`mq_kafka_group_info{type="consumer"}`',
+        since=(4, 0),
+    ),
     "share_groups": Feature("kafka", "share groups (KIP-932)", "all `mq_kafka_group_*` of share groups", since=(4, 2)),
     "share_group_dead_letters": Feature(
         "kafka",

@@ -156,8 +156,8 @@ class Broker(KafkaNode):
         if self.name in record.tmpfs:
             tmpfs.mount(self.folder / SMALL, record.tmpfs[self.name])
         directories = self.log_dirs()
-        version, paths = record.settings.kafka_version, [str(one) for one in directories]
-        text = kafka_config.broker_properties(self.site.ports, self.number, paths, version, self.keys)
+        paths = [str(one) for one in directories]
+        text = kafka_config.broker_properties(self.site.ports, self.number, paths, self.keys)
         write_whole(self.properties, text)
         for directory in directories:
             if not (directory / "meta.properties").exists():

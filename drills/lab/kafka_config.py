@@ -61,9 +61,6 @@ BROKER = {
 }
 
 
-BEFORE_4 = {"group.coordinator.rebalance.protocols": "classic,consumer"}  # 4.0 has the second without being told
-
-
 def uuid() -> str:
     """A new Kafka id: 16 random bytes in URL-safe base64, unpadded; never '-' first, which tools take for an option."""
     while True:
@@ -93,10 +90,8 @@ def controller_properties(ports: Ports, number: int, log_dir: str, keys: Keys | 
     )
 
 
-def broker_properties(
-    ports: Ports, number: int, log_dirs: list[str], version: str = "4.4.0", keys: Keys | None = None
-) -> str:
-    """The file of one broker of a version of Kafka."""
+def broker_properties(ports: Ports, number: int, log_dirs: list[str], keys: Keys | None = None) -> str:
+    """The file of one broker."""
     return _text(
         {
             "node.id": str(number),
@@ -106,7 +101,6 @@ def broker_properties(
             "log.dirs": ",".join(log_dirs),
             **COMMON,
             **BROKER,
-            **(BEFORE_4 if int(version.partition(".")[0]) < 4 else {}),
             **(kafka_security.common(keys) | kafka_security.broker(ports, number) if keys else {}),
         }
     )

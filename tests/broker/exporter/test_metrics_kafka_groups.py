@@ -36,6 +36,7 @@ BILLING, LATE, AHEAD, REPLAY, EARLY = (
 )
 CLASSIC, CONSUMER, SHARE = "proof.groups.classic", "proof.groups.consumer", "proof.groups.share"
 STREAMS = "streams of proof"
+PROTOCOLS = {CLASSIC: "classic"} | where_had({CONSUMER: "consumer"}, "consumer_groups")  # of the groups with members
 EXACT, ESTIMATE, BY_TOPIC, SHORT = "exact", "estimate", "by-topic", "short"
 WRITTEN = {0: 10, 1: 8, 2: 3}  # of ORDERS; retention has deleted two of partition 0
 LOG_START = 2
@@ -99,7 +100,7 @@ def scene(lab: Lab, folder: Path, kafka: LagWorld) -> Iterator[Scene]:
             stack.enter_context(share_group(kafka))
         joined = {
             group: stack.enter_context(kafka.members(group, JOINED, 3, **PATIENT, **{"group.protocol": protocol}))
-            for group, protocol in ((CLASSIC, "classic"), (CONSUMER, "consumer"))
+            for group, protocol in PROTOCOLS.items()
         }
         exporter = stack.enter_context(running(folder, config))
         for group, consumers in joined.items():
@@ -256,16 +257,16 @@ def test_the_hottest_partition_has_its_share_of_the_lag(scene: Scene) -> None:
 
 def test_members_and_idle_ones_of_each_protocol_are_those_that_joined(scene: Scene) -> None:
     """Three members for two partitions; one in the share group; the others have only committed."""
-    wanted = {BILLING: 0, LATE: 0, AHEAD: 0, REPLAY: 0, EARLY: 0, CLASSIC: 3, CONSUMER: 3}
+    wanted = {BILLING: 0, LATE: 0, AHEAD: 0, REPLAY: 0, EARLY: 0, **dict.fromkeys(PROTOCOLS, 3)}
     wanted |= where_had({SHARE: 1}, "share_groups")
     scene.exporter.shows(wanted, "mq_kafka_group_members", "group", cluster=EXACT)
-    idle = {**wanted, CLASSIC: 1, CONSUMER: 1} | where_had({SHARE: 0}, "share_groups")
+    idle = {**wanted, **dict.fromkeys(PROTOCOLS, 1)} | where_had({SHARE: 0}, "share_groups")
     scene.exporter.shows(idle, "mq_kafka_group_members_idle", "group", cluster=EXACT)
 
 
 def test_groups_have_the_state_that_the_coordinator_gives_another_client(scene: Scene) -> None:
     words = {ConsumerGroupState.STABLE: "stable", ConsumerGroupState.EMPTY: "empty"}
-    names = [BILLING, LATE, AHEAD, REPLAY, EARLY, CLASSIC, CONSUMER]
+    names = [BILLING, LATE, AHEAD, REPLAY, EARLY, *PROTOCOLS]
     described = scene.kafka.admin.describe_consumer_groups(names)
     wanted = {(name, words[found.result(30).state]): 1 for name, found in described.items()}
     assert {"stable", "empty"} == {state for _, state in wanted}
@@ -274,8 +275,9 @@ def test_groups_have_the_state_that_the_coordinator_gives_another_client(scene: 
 
 
 def test_groups_have_their_protocol(scene: Scene) -> None:
-    wanted = {(name, "classic"): 1 for name in (BILLING, LATE, AHEAD, REPLAY, EARLY, CLASSIC)}
-    wanted |= {(CONSUMER, "consumer"): 1, **where_had({(SHARE, "share"): 1}, "share_groups")}
+    wanted = {(name, "classic"): 1 for name in (BILLING, LATE, AHEAD, REPLAY, EARLY)}
+    wanted |= dict.fromkeys(PROTOCOLS.items(), 1)
+    wanted |= where_had({(SHARE, "share"): 1}, "share_groups")
     scene.exporter.shows(wanted, "mq_kafka_group_info", ("group", "type"), cluster=EXACT)
 
 
@@ -305,7 +307,7 @@ def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
     scene.exporter.shows({STREAMS: 0}, "mq_kafka_group_members", "group", cluster=STREAMS)
 
 
-@pytest.mark.parametrize("group", [CLASSIC, CONSUMER])
+@pytest.mark.parametrize("group", [CLASSIC, pytest.param(CONSUMER, marks=needs("consumer_groups"))])
 def test_a_group_at_work_shows_the_lag_of_what_it_has_not_committed(scene: Scene, group: str) -> None:
     scene.kafka.produce(JOINED, 4)
     owner = next(one for one in scene.consumers[group] if any(row.partition == 0 for row in one.assignment()))

@@ -47,6 +47,7 @@ def _kept(reader: KafkaReader, group: str) -> bool:
     return any(seen.name == group for seen in reader.poll().groups)
 
 
+@needs("consumer_groups")
 def test_a_group_of_the_new_protocol_is_read_like_any_other(kafka: LagWorld, fresh_name: Name) -> None:
     topic, group = kafka.create(fresh_name("topic"), 2), fresh_name("group")
     kafka.produce(topic, 4)

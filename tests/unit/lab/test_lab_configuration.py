@@ -53,13 +53,6 @@ def test_a_brokers_file_with_two_log_directories() -> None:
     assert expected == properties(kafka_config.broker_properties(PORTS, 3, ["/data", "/small"]))
 
 
-def test_a_broker_of_3_9_is_told_to_offer_the_new_group_protocol() -> None:
-    protocols = {"group.coordinator.rebalance.protocols": "classic,consumer"}
-    newer = properties(kafka_config.broker_properties(PORTS, 1, ["/data"], "4.0.0"))
-    assert {**newer, **protocols} == properties(kafka_config.broker_properties(PORTS, 1, ["/data"], "3.9.2"))
-    assert protocols.keys().isdisjoint(newer)
-
-
 def test_nothing_is_created_by_asking_and_new_topics_need_two_replicas() -> None:
     controller = properties(kafka_config.controller_properties(PORTS, 1, "/data"))
     broker = properties(kafka_config.broker_properties(PORTS, 1, ["/data"]))
