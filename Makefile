@@ -45,6 +45,7 @@ docs: dev ## writes the reference pages anew from the code
 	$(BIN)/mq-exporter metrics-doc --configuration --write docs/configuration.md
 	$(BIN)/python -m tests.proof --write
 	$(BIN)/python -m tests.known_faults --write
+	$(BIN)/python -m tests.permissions --write
 
 demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
 	$(BIN)/python -m drills.demo

@@ -66,11 +66,12 @@ class DirectoryReader:
         except MalformedError as error:
             run.malformed(f"broker {broker}", error)
             return
-        if code:
+        # a broker always has one: before DescribeLogDirs v3 a user without the right got an empty list and no error
+        if code == codes.CLUSTER_DENIED or not (code or rows):
+            if not any(problem.item == rights.CLUSTER for problem in run.problems):
+                run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
+        elif code:
             run.problem(f"broker {broker}", codes.failure(code))
-        # a broker always has one: without the right to describe the cluster the list is empty and no error is given
-        elif not rows and not any(problem.item == rights.CLUSTER for problem in run.problems):
-            run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
         for row in rows:
             if row.error not in (codes.NONE, codes.KAFKA_STORAGE_ERROR):
                 run.problem(f"broker {broker}, directory {row.path}", codes.failure(row.error))

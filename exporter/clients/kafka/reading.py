@@ -51,8 +51,6 @@ class Reading:
         with self.recorder("brokers") as membership:
             if self.topics is not None:
                 self.members = self.parts.membership.read(membership)
-        if self.topics is not None and not self.topics.visible and self.parts.membership.restricted:
-            run.problem("topics", rights.DESCRIBE_TOPICS.failure())
         if self.topics is None:
             self.runs.append(run.run())
             self.runs += [replace(self.runs[0], name=name, duration_seconds=0.0) for name in AFTER_TOPICS]
@@ -90,7 +88,10 @@ class Reading:
         directories = self.parts.directories.read(set(self.members))
         self.runs += [run for run in (settings, directories, self.parts.quorum.read()) if run is not None]
         with self._topic_run as run:
-            self.parts.hidden.topics(self._topics().visible, self.parts.directories.topics(), run)
+            visible = self._topics().visible
+            self.parts.hidden.topics(visible, self.parts.directories.topics(), run)
+            if not visible and self.parts.membership.restricted and not run.problems:
+                run.problem("topics", rights.DESCRIBE_TOPICS.failure())
         self.runs.append(run.run())
 
     def read_commits(self) -> None:

@@ -22,7 +22,7 @@ class Right:
 
     def failure(self, names: Sequence[str] = ()) -> Failure:
         """That the user lacks it, on these topics or groups (none: on the cluster, or on all of them)."""
-        named = "" if not names else f" {names[0]}" if len(names) == 1 else f" {names[0]} and {len(names) - 1} others"
+        named = f" {_first(names)}" if names else ""
         one = names[0] if len(names) == 1 else "*"
         where = "--cluster" if self.resource == "Cluster" else f"--{self.resource.lower()} '{one}'"
         command = f"kafka-acls --add --allow-principal User:USER --operation {self.operation} {where}"
@@ -32,7 +32,12 @@ class Right:
 
 def item(kind: str, names: Sequence[str]) -> str:
     """`topic orders`, or `topic orders and 2 others`."""
-    return f"{kind} {names[0]}" if len(names) == 1 else f"{kind} {names[0]} and {len(names) - 1} others"
+    return f"{kind} {_first(names)}"
+
+
+def _first(names: Sequence[str]) -> str:
+    others = len(names) - 1
+    return names[0] if not others else f"{names[0]} and {others} other{'s' if others > 1 else ''}"
 
 
 CLUSTER = "cluster"

@@ -128,6 +128,16 @@ def judge(status: int, body: bytes, address: str, path: str) -> Failure | None:
     return Failure(Kind.PROTOCOL, f"{address}: HTTP {status} for {path}: {reason or 'no reason given'}")
 
 
+def no_monitor() -> Failure:
+    """That the user may look at its own things only, as one with the tag `management` alone."""
+    what = "nodes, their own endpoints and the connections of others are not shown to it"
+    return Failure(Kind.AUTHORIZATION, f"{_lacks('monitoring')}: {what}")
+
+
+def _lacks(tag: str) -> str:
+    return f"the user lacks the `{tag}` tag (rabbitmqctl set_user_tags USER {tag})"
+
+
 def hidden_vhost(vhost: str, user: str) -> Failure:
     """That the user has no permission on a vhost."""
     command = f"rabbitmqctl set_permissions -p {shlex.quote(vhost)} {shlex.quote(user)} '^$' '^$' '^$'"
@@ -139,8 +149,7 @@ def _refused(reason: str, status: int, address: str, path: str) -> Failure:
         return Failure(Kind.AUTHORIZATION, f"{address}: {path}: the user has no permission on this vhost")
     tag = TAGS.get(reason)
     if tag is not None:
-        what = f"the user lacks the `{tag}` tag: rabbitmqctl set_user_tags USER {tag}"
-        return Failure(Kind.AUTHORIZATION, f"{address}: {path}: {what}")
+        return Failure(Kind.AUTHORIZATION, f"{address}: {path}: {_lacks(tag)}")
     if status == 403:
         return Failure(Kind.AUTHORIZATION, f"{address}: {path} is forbidden: {reason or 'a proxy, or a missing right'}")
     what = f"login refused ({reason or 'no reason given'}): wrong user or password"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from exporter.clients.rabbitmq import cli, questions
 from exporter.clients.rabbitmq.collecting import Run
-from exporter.clients.rabbitmq.failures import Failure, RequestError, hidden_vhost
+from exporter.clients.rabbitmq.failures import Failure, RequestError, hidden_vhost, no_monitor
 from exporter.clients.rabbitmq.http import address_of
 from exporter.clients.rabbitmq.management import Management
 from exporter.clients.rabbitmq.node_endpoints import discover
@@ -114,8 +114,7 @@ class Poll:
     def _discovered(self, overview: Overview) -> None:
         self.known.version = overview.version
         if not overview.listeners:
-            what = "the user lacks the `monitoring` tag, so the nodes' own endpoints are not shown to it"
-            self.blind = Failure(Kind.AUTHORIZATION, what)
+            self.blind = no_monitor()
         here = (overview.node, self.reader.management.url)
         self.reader.endpoints.discovered(discover(overview.listeners, self.config.node_metrics_urls, here))
         self._start_nodes()  # those that were not known before
@@ -144,6 +143,8 @@ class Poll:
     def _connections(self, overview: Overview | None) -> Counter[tuple[str, str]] | None:
         def question(management: Management) -> Counter[tuple[str, str]]:
             assert overview is not None
+            if self.blind is not None:  # it would list our own ones alone
+                raise RequestError(self.blind)
             return questions.connections(management, overview)
 
         return self._ask("connections", question)

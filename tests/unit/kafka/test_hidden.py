@@ -58,4 +58,4 @@ def test_a_missing_right_is_named_with_the_command_that_gives_it(
 
 def test_an_item_names_the_first_and_counts_the_rest() -> None:
     assert "group a" == rights.item("group", ["a"])
-    assert "group a and 1 others" == rights.item("group", ["a", "b"])
+    assert "group a and 1 other" == rights.item("group", ["a", "b"])
