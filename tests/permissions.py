@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from drills.lab.kafka_security import MONITOR_RIGHTS, Right
 from exporter.clients.kafka import rights as named
+from exporter.clients.rabbitmq.failures import hidden_vhost, no_monitor
 
 PAGE = Path(__file__).parents[1] / "docs" / "permissions.md"
 USER = "probe"
@@ -181,13 +184,14 @@ RABBITMQ = (
 HEAD = """\
 # Permissions
 
-The least rights with which the exporter sees everything, and what is missing without each of them. Every row is a test on
-real brokers (`tests/broker/secure`) that takes that one right away and compares all that is lost and all that is said.
+The least rights with which the exporter sees everything, and what is missing without each of them. Every row is a
+test on real brokers (`tests/broker/secure`) that takes that one right away, and compares all that is lost and all that
+is said.
 
-Neither broker answers a user without rights with an error where a list is asked for: the list is shorter, or empty. So the
-exporter asks what it may do, and for what it knows of by another way, and says
-`mq_exporter_collector_errors_total{kind="authorization"}`, a line in its log and one on its status page, with the command
-that gives the right. `USER` in those commands stands for the exporter's user.
+Neither broker answers a user without rights with an error where a list is asked for: the list is shorter, or empty. So
+the exporter asks what it may do, and for what it knows of by another way, and says it:
+`mq_exporter_collector_errors_total{kind="authorization"}`, one line in the log, and one on the status page, with the
+command that gives the right. `USER` in those commands stands for the exporter's user.
 
 Written by `python -m tests.permissions --write`; do not edit.
 
@@ -200,8 +204,8 @@ KAFKA_AFTER = """\
 
 - `Read` on topics includes `Describe`. It is for exact ages alone: with `ages: estimate`, give `Describe` instead.
 - `DescribeConfigs` on groups is for the dead-letter topics of share groups (KIP-1191) alone.
-- Rights on single names or prefixes (`--topic orders --resource-pattern-type prefixed`) do as well. Then narrow `topics:` and
-  `groups:` to the same names; names without a pattern are asked for one by one, and told when they are hidden.
+- Rights on single names or prefixes (`--topic orders --resource-pattern-type prefixed`) do as well. Then narrow
+  `topics:` and `groups:` to the same names; names without a pattern are asked for one by one, and told when hidden.
 - **What can't be known**: a topic or group that the user may not describe is in no list. Topics are found nevertheless
   where the user may describe the cluster, because log directories name all topics. Without that right, and for groups
   that are not named in the configuration, nothing shows that there is more: the `cluster` line says so.
@@ -220,8 +224,8 @@ done
 ```
 
 - `^$` lets the user see a vhost, and neither read, write nor configure anything in it. A new vhost needs it too.
-- A vhost without a permission is named where the user has the tag `monitoring`, or where `vhosts:` names it. With the tag
-  `management` alone other vhosts can't be seen.
+- A vhost without a permission is named where the user has the tag `monitoring`, or where `vhosts:` names it. With the
+  tag `management` alone other vhosts can't be seen.
 - `administrator` is not needed, `guest` works from the broker's own host alone.
 
 """
@@ -229,16 +233,16 @@ CLI = """\
 
 ### The command line (`cli:`)
 
-Exact ages of quorum queues, and stored offsets of streams, come from `rabbitmqctl eval`. Whoever has the Erlang cookie has
-full power over the cluster: it is left out unless configured, and the exporter's user needs to read the cookie (or to
-run the command by `sudo`).
+Exact ages of quorum queues, and stored offsets of streams, come from `rabbitmqctl eval`. Whoever has the Erlang cookie
+has full power over the cluster: it is left out unless configured, and the exporter's user needs to read the cookie (or
+to run the command by `sudo`).
 
 | what is wrong | what the exporter says |
 | --- | --- |
 """
 CLI_WRONG = {
     "another cookie than the node's": "the node refuses its Erlang cookie: give the node's own by HOME in `cli_env`",
-    "neither root nor rabbitmq": "it wants root, the user rabbitmq, or a readable Erlang cookie: run it by sudo in `cli`",
+    "no right to run it": "it wants root, the user rabbitmq, or a readable Erlang cookie: run it by sudo in `cli`",
 }
 
 

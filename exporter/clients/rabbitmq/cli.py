@@ -56,6 +56,7 @@ STREAM_TRACKING = """
 """
 
 
+OTHER_COOKIE = (b"Erlang distribution failed", b"rejected the Erlang cookie")
 NO_RIGHT = (b"Only root or rabbitmq", b"eacces")  # the packages' wrapper; a cookie that may not be read
 JUST_NOW = 100  # ms: of an empty queue the broker says "now"
 
@@ -154,7 +155,7 @@ def _failed(command: str, code: int, err: bytes) -> Failure:
     """By the first line of the error output; what follows may describe the cookie."""
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
     first = lines[0][:200] if lines else "no reason given"
-    if b"cookie" in err and b"rejected" in err:
+    if any(sign in err for sign in OTHER_COOKIE):
         what = "the node refuses its Erlang cookie: give the node's own by HOME in `cli_env`, readable by this user"
         return Failure(Kind.AUTHENTICATION, f"{command} ended with {code}: {what}")
     if any(sign in err for sign in NO_RIGHT):

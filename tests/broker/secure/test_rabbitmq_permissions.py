@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ import pytest
 
 from drills.lab import Lab
 from drills.lab.rabbitmq_security import NOTHING
+from exporter.clients.rabbitmq import questions
+from exporter.clients.rabbitmq.failures import hidden_vhost
 from exporter.clients.rabbitmq.reader import RabbitReader
 from exporter.config.model import RabbitMQ
 from exporter.metrics import registry
@@ -21,6 +24,7 @@ from tests import permissions
 from tests.broker.conftest import Management
 from tests.broker.kafka.lag_world import wait
 from tests.broker.labs import amqp
+from tests.mutations import fails_under, mutation
 from tests.permissions import USER, VHOST, RabbitRow, Said
 
 Series = dict[str, set[tuple[str, ...]]]  # family -> label values
@@ -149,7 +153,7 @@ def test_a_vhost_that_the_configuration_names_is_told_without_the_tag_too(scene:
 def check_vhost_is_told(scene: Scene) -> None:
     """Where vhosts are named, only those are asked for, and a refusal of one hides no other."""
     queues = next(run for run in scene.look(vhosts={"allow": (VHOST, "/")}).runs if run.name == "queues")
-    expected = [(f"vhost {VHOST}", permissions.hidden_vhost(VHOST, USER).detail)]
+    expected = [(f"vhost {VHOST}", hidden_vhost(VHOST, USER).detail)]
     assert expected == [(problem.item, problem.detail) for problem in queues.problems]
 
 
@@ -201,4 +205,4 @@ def test_the_command_line_without_the_right_to_run_it_is_told(scene: Scene, tmp_
     snapshot = scene.look(cli=(str(wrapper),))
     (problem,) = next(run for run in snapshot.runs if run.name == "quorum_ages").problems
     assert "authorization" == problem.kind
-    assert permissions.CLI_WRONG["neither root nor rabbitmq"] in problem.detail
+    assert permissions.CLI_WRONG["no right to run it"] in problem.detail
