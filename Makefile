@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev style check test test-matrix docs demo demo-stop bench soak lab-up lab-down clean
+.PHONY: help dev style check test test-secure test-matrix docs demo demo-stop bench soak lab-up lab-down clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,6 +39,10 @@ test: style ## everything, on real brokers; installs what that needs and cleans 
 
 test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
 	$(BIN)/python -m tests.matrix
+
+test-secure: dev ## the tests of the exporter on a lab with TLS, logins and rights, as users with the least of them
+	$(BIN)/mq-drill lab install
+	MQ_TEST_PROFILE=secure $(BIN)/pytest tests/broker/exporter tests/broker/kafka tests/broker/rabbitmq tests/broker/secure
 
 docs: dev ## writes the reference pages anew from the code
 	$(BIN)/mq-exporter metrics-doc --write docs/metrics.md

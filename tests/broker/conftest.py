@@ -68,7 +68,7 @@ def pytest_runtest_makereport(
 def lab_name() -> Iterator[str]:
     """The name of this run's lab. Takes it down at the end; at the start, what killed runs left."""
     for name in lab_names():
-        left = re.fullmatch(r"test-(\d+)", name)
+        left = re.fullmatch(r"test-(\d+)(-secure)?", name)
         if left and process_of(int(left[1])) is None:
             take_down(name)
     name = f"test-{os.getpid()}"

@@ -14,6 +14,8 @@ import pytest
 
 from drills.lab import Lab, kafka_security, keys
 from drills.lab.keys import ADMIN, write_secret
+from exporter.clients.rabbitmq.reader import RabbitReader
+from exporter.config.model import RabbitMQ
 from tests.broker.conftest import Management
 from tests.broker.exporter.process import Exporter, Page, kafka_of, only, rabbitmq_of, running
 from tests.broker.kafka.lag_world import LagWorld
@@ -173,7 +175,7 @@ def set_passwords(lab: Lab, administration: Management, password: str) -> None:
 def test_passwords_and_authorities_are_read_anew_without_a_restart(
     scene: Scene, administration: Management, tmp_path: Path
 ) -> None:
-    """The old password is removed first, then the file follows; then a CA that did not sign the brokers' certificate."""
+    """The old password is removed first, and the file follows; then a CA that did not sign the brokers' certificates."""
     lab = scene.lab
     set_passwords(lab, administration, "first")
     administration.put(f"permissions/%2F/{CHANGING}", {"configure": "^$", "write": "^$", "read": "^$"})
@@ -200,14 +202,33 @@ def check_password(changed: Changing, lab: Lab, administration: Management) -> N
 
 
 def check_authority(changed: Changing, lab: Lab) -> None:
-    """Kafka's logins are renewed by new connections; RabbitMQ's connections last, so its node is started anew."""
+    """Kafka's logins are renewed by new connections, for which the file is read."""
     right = (changed.folder / "ca.pem").read_text()
-    (changed.folder / "other").mkdir()
-    wrong = keys.authority(changed.folder / "other", "somebody else").read_text()
-    write_secret(changed.folder / "ca.pem", wrong)
+    write_secret(changed.folder / "ca.pem", another_authority(changed.folder))
     changed.await_failure(KAFKA, "tls")
     write_secret(changed.folder / "ca.pem", right)
     changed.await_recovery(KAFKA)
+
+
+def another_authority(folder: Path) -> str:
+    """The certificate of an authority that signed nothing here."""
+    (folder / "other").mkdir()
+    return keys.authority(folder / "other", "somebody else").read_text()
+
+
+def test_the_authority_of_rabbitmq_is_read_anew_without_a_restart(scene: Scene, tmp_path: Path) -> None:
+    """Connections that stand are kept; a new one reads the file."""
+    ca, rabbitmq = tmp_path / "ca.pem", scene.lab.rabbitmq
+    assert rabbitmq.keys is not None
+    ca.write_text(another_authority(tmp_path))
+    reader = RabbitReader(RabbitMQ(**{**rabbitmq.watched(), "ca_file": ca, "timeout": 30.0}))
+    try:
+        kinds = {problem.kind.value for run in reader.poll().runs for problem in run.problems}
+        assert {"tls"} == kinds
+        ca.write_text(rabbitmq.keys.ca.read_text())
+        assert {} == {run.name: run.problems for run in reader.poll().runs if run.problems}
+    finally:
+        reader.close()
 
 
 def test_a_missing_right_is_in_the_log_and_on_the_status_page(scene: Scene, tmp_path: Path) -> None:
