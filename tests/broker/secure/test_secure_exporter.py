@@ -175,7 +175,7 @@ def set_passwords(lab: Lab, administration: Management, password: str) -> None:
 def test_passwords_and_authorities_are_read_anew_without_a_restart(
     scene: Scene, administration: Management, tmp_path: Path
 ) -> None:
-    """The old password is removed first, and the file follows; then a CA that did not sign the brokers' certificates."""
+    """The old password is removed first, and the file follows; then a CA that signed none of the certificates."""
     lab = scene.lab
     set_passwords(lab, administration, "first")
     administration.put(f"permissions/%2F/{CHANGING}", {"configure": "^$", "write": "^$", "read": "^$"})
