@@ -35,11 +35,11 @@ def from_tracking(tracked: Iterable[Tracked], members: Mapping[QueueName, int]) 
 
 
 def has_begun(item: Mapping[str, Any]) -> bool:
-    """Whether a consumer has an offset at all.
+    """Whether a consumer has got anything, or has nothing to get.
 
-    One that waits for what will be written has got nothing yet; 3.10 then says offset 0, and all of the stream as lag.
+    Of one that waits for what will be written 3.10 says that it is behind by the whole stream.
     """
-    return item.get("consumed") != 0 or item.get("offset") != 0 or item.get("offset_lag") == 0
+    return item.get("consumed") != 0 or item.get("offset_lag") == 0
 
 
 def from_consumers(items: Iterable[Any]) -> list[StreamConsumer]:

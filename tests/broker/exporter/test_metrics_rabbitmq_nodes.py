@@ -318,7 +318,7 @@ def without_3(scene: Scene) -> Iterator[Scene]:
     connection = scene.connect(3)
     channel = connection.channel()
     channel.confirm_delivery()
-    channel.queue_declare("there", durable=True, arguments={"x-queue-leader-locator": "client-local"})
+    channel.queue_declare("there", durable=True)  # on the node that is asked
     channel.queue_declare("everywhere", durable=True, arguments=QUORUM)
     for queue in ("there", "everywhere"):
         publish(channel, queue, 2)

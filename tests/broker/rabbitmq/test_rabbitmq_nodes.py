@@ -143,8 +143,7 @@ def declare_on_node_3(lab: Lab, vhost: str) -> None:
     channel = connection.channel()
     channel.confirm_delivery()
     for name, kind in (("c", "classic"), ("q", "quorum")):
-        arguments = {"x-queue-type": kind, "x-queue-leader-locator": "client-local"}
-        channel.queue_declare(name, durable=True, arguments=arguments)
+        channel.queue_declare(name, durable=True, arguments={"x-queue-type": kind})  # led where it is declared
         channel.basic_publish("", name, b"x", pika.BasicProperties(delivery_mode=2), mandatory=True)
     connection.close()
 

@@ -123,7 +123,8 @@ def test_consumers_without_a_name_have_no_lag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consumed", "offset", "lag", "known"), [(0, 0, 9, False), (0, 0, 0, True), (1, 0, 9, True), (0, 9, 1, True)]
+    ("consumed", "offset", "lag", "known"),
+    [(0, 0, 9, False), (0, 0, 0, True), (1, 0, 9, True), (0, 10, 9, False), (0, 10, 0, True)],
 )
 def test_a_consumer_that_got_nothing_yet_has_no_lag(consumed: int, offset: int, lag: int, known: bool) -> None:
     item = {"queue": {"vhost": "v", "name": "q"}, "properties": {"name": "billing"}}
