@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from drills.lab import install, rabbitmq_config, record, versions
 from drills.lab.errors import LabError
@@ -95,7 +96,6 @@ def _add_versions(parser: argparse.ArgumentParser) -> None:
             f"--{product}",
             metavar="VERSION",
             type=partial(_version, product),
-            default=usual,
             help=f"{text} (default: {usual})",
         )
 
@@ -143,7 +143,7 @@ def _up(arguments: argparse.Namespace) -> int:
         arguments.name,
         arguments.only,
         tmpfs=dict(arguments.tmpfs),
-        settings=settings if settings != Settings() else None,
+        settings=settings if settings != Settings() or _asked_versions(arguments) else None,
         report=report,
         seconds=arguments.timeout,
     )
@@ -242,11 +242,12 @@ def _install(arguments: argparse.Namespace) -> int:
 
 
 def _versions(arguments: argparse.Namespace) -> Settings:
-    return Settings(
-        kafka_version=arguments.kafka,
-        rabbitmq_version=arguments.rabbitmq,
-        prometheus_version=arguments.prometheus,
-    )
+    return replace(Settings(), **_asked_versions(arguments))
+
+
+def _asked_versions(arguments: argparse.Namespace) -> dict[str, Any]:
+    asked = {f"{product}_version": getattr(arguments, product) for product in ("kafka", "rabbitmq", "prometheus")}
+    return {field: version for field, version in asked.items() if version is not None}
 
 
 def _version(product: str, text: str) -> str:

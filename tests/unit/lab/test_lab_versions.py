@@ -6,9 +6,11 @@ import argparse
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from drills.cli import main
 from drills.lab import chroots, cli, install, places, versions
 from drills.lab.errors import LabError, RefusedError
 from drills.lab.record import Settings
@@ -172,3 +174,25 @@ def test_a_machine_whose_apt_names_no_debian_keeps_to_its_own_versions(monkeypat
     monkeypatch.setattr(chroots.subprocess, "run", lambda *_, **__: nothing)
     with pytest.raises(LabError, match="apt's sources name no mirror of Debian"):
         chroots.mirror()
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ([], None),
+        (["--prometheus", "2.42"], Settings()),
+        (["--kafka", "3.9.2", "--rabbitmq", "4.3"], Settings(kafka_version="3.9.2", rabbitmq_version="4.3")),
+    ],
+)
+def test_what_is_asked_for_is_compared_with_a_lab_that_exists_and_silence_is_not(
+    options: list[str], wanted: Settings | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Settings | None] = []
+
+    def up(name: str, *_: object, settings: Settings | None, **__: object) -> SimpleNamespace:
+        seen.append(settings)
+        return SimpleNamespace(name=name)
+
+    monkeypatch.setattr(cli.Lab, "up", up)
+    assert 0 == main(["lab", "up", "demo", *options])
+    assert [wanted] == seen
