@@ -14,14 +14,17 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from drills.lab import LabTimeoutError
+from drills.lab.waiting import wait_for
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.config.model import Kafka
 
 TOPIC_SIZE = 100  # partitions
-BATCHES, BATCH = 5, 5  # record batches of each partition, records of each
+BATCHES, BATCH = 2, 12  # record batches of each partition, records of each
 RECORDS = BATCHES * BATCH
 TOPICS_A_REQUEST = 10
 WAIT = 300  # seconds for one step of the set-up
+LOOK = 10  # seconds for one look at it
 
 
 class KafkaWorld:
@@ -59,20 +62,22 @@ class KafkaWorld:
             for future in asked.values():
                 future.result(WAIT)
         ends: dict[TopicPartition, int] = {}
-        settled(lambda: self._learn(ends) == self.partitions)
+        settled("every partition has a leader", lambda: self._learn(ends))
         self._produce([place for place, end in ends.items() if not end])
         there = {group.group_id for group in self.admin.list_consumer_groups(request_timeout=60).result(60).valid}
         for number, group in enumerate(self.groups):
             if group not in there:
                 self._commit(group, number % (RECORDS - 1))
 
-    def _learn(self, ends: dict[TopicPartition, int]) -> int:
-        found = self.admin.list_offsets(dict.fromkeys(self.places(), OffsetSpec.latest()), request_timeout=WAIT)
+    def _learn(self, ends: dict[TopicPartition, int]) -> str | None:
+        """Add the ends that leaders tell now. What has no leader yet is asked for again soon, not waited for."""
+        left = [place for place in self.places() if place not in ends]
+        found = self.admin.list_offsets(dict.fromkeys(left, OffsetSpec.latest()), request_timeout=LOOK)
         ends.update({place: future.result().offset for place, future in found.items() if not future.exception(WAIT)})
-        return len(ends)
+        return None if len(ends) == self.partitions else f"{len(ends)} of {self.partitions}"
 
     def _produce(self, places: Iterable[TopicPartition]) -> None:
-        producer = Producer({**self.client, "linger.ms": 300, "batch.num.messages": BATCH, "log_level": 0})
+        producer = Producer({**self.client, "linger.ms": 1000, "batch.num.messages": BATCH, "log_level": 0})
         for _ in range(BATCHES):
             for place in places:
                 for _ in range(BATCH):
@@ -102,7 +107,10 @@ class KafkaWorld:
             future.exception(WAIT)
         for future in self.admin.delete_topics(self.topics).values():
             future.exception(WAIT)
-        settled(lambda: not set(self.topics) & set(self.admin.list_topics(timeout=60).topics))
+        settled("the topics are gone", self._left)
+
+    def _left(self) -> str | None:
+        return ", ".join(set(self.topics) & set(self.admin.list_topics(timeout=60).topics)) or None
 
     # reading it
 
@@ -126,9 +134,9 @@ class KafkaWorld:
         return KafkaReader(Kafka.model_validate(self.section(groups, **more)))
 
 
-def settled(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + WAIT
-    while not condition():
-        if time.monotonic() > deadline:
-            raise SystemExit(f"the set-up is not there after {WAIT} s")
+def settled(claim: str, lack: Callable[[], str | None]) -> None:
+    """Wait until it is so. Ends the program with what was missing."""
+    try:
+        wait_for(claim, lack, WAIT)
+    except LabTimeoutError as error:
+        raise SystemExit(f"the set-up is not there: {error}") from None

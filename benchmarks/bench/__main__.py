@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 
 from benchmarks.bench import kafka, rabbitmq, render, result, served
 from benchmarks.kafka_world import KafkaWorld
-from drills.lab import Lab, LabError, Report, Settings, lab_names, report_to, take_down
+from drills.lab import Lab, LabError, Report, Settings, report_to, take_down
 
 PARTITIONS, GROUPS, QUEUES, SAMPLES = 5000, 20, 5000, 100_000
 RUNS, SCRAPES, POLLS, TENTH = 5, 120, 200, 10
@@ -29,8 +30,8 @@ PARTS = ("render", "plain", "secure", "rabbitmq")
 class Bench:
     """One run; `values` is filled part by part."""
 
-    def __init__(self, scale: float, report: Report) -> None:
-        self.scale, self.report = scale, report
+    def __init__(self, scale: float, lab_name: str, report: Report) -> None:
+        self.scale, self.lab_name, self.report = scale, lab_name, report
         self.values: dict[str, float] = {}
         self.loads: list[float] = []
 
@@ -57,7 +58,7 @@ class Bench:
 
     def plain(self) -> None:
         """(b), (c), (d), (e), (f): a large cluster on PLAINTEXT."""
-        with lab("kafka", Settings(), self.report) as on:
+        with self.lab("kafka") as on:
             small = self.world(on, PARTITIONS // TENTH, "tenth")
             tenth = kafka.refresh(small, RUNS)
             small.clean()
@@ -118,15 +119,28 @@ class Bench:
 
     def secure(self) -> None:
         """(b): the same cluster on SASL_SSL."""
-        with lab("kafka", secure_settings(), self.report) as on:
+        with self.lab("kafka", secure_settings()) as on:
             found = kafka.refresh(self.world(on, PARTITIONS, "bench"), RUNS)
         self.note(bare_secure_s=found.bare.wall, refresh_secure_s=found.snapshot.wall, refresh_secure_ratio=found.ratio)
 
     def rabbitmq(self) -> None:
         """(g): reading many queues."""
-        with lab("rabbitmq", Settings(), self.report) as on:
+        with self.lab("rabbitmq") as on:
             found = rabbitmq.poll(on, self.size(QUEUES), RUNS)
         self.note(rabbitmq_5000_s=found.later.wall, rabbitmq_first_s=found.first.wall)
+
+    @contextmanager
+    def lab(self, system: str, settings: Settings | None = None) -> Iterator[Lab]:
+        """A lab with one system while the block runs."""
+        if self.lab_name:
+            yield Lab.up(self.lab_name, [system], report=self.report)
+            return
+        name = f"bench-{system}"
+        take_down(name, self.report)
+        try:
+            yield Lab.up(name, [system], settings=settings, report=self.report)
+        finally:
+            take_down(name, self.report)
 
 
 def secure_settings() -> Settings:
@@ -136,25 +150,16 @@ def secure_settings() -> Settings:
     return settings
 
 
-@contextmanager
-def lab(system: str, settings: Settings, report: Report) -> Iterator[Lab]:
-    """A lab with one system while the block runs."""
-    name = f"bench-{system}"
-    if name in lab_names():
-        take_down(name, report)
-    try:
-        yield Lab.up(name, [system], settings=settings, report=report)
-    finally:
-        take_down(name, report)
-
-
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("build/bench.json"))
     parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
+    parser.add_argument("--lab", default="", help="a lab that is up, to be left as it is (default: labs of its own)")
     given = parser.parse_args()
-    bench, began = Bench(float(os.environ.get("BENCH_SCALE", "1")), report_to(sys.stderr)), time.time()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(130))  # so that the labs are taken down
+    bench, began = Bench(float(os.environ.get("BENCH_SCALE", "1")), given.lab, report_to(sys.stderr)), time.time()
     try:
         measure(bench, given.only)
     except LabError as error:
