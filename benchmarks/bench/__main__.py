@@ -41,6 +41,8 @@ class Bench:
 
     def note(self, **values: float) -> None:
         """Keep and tell some figures."""
+        unknown = values.keys() - {figure.key for figure in result.FIGURES}
+        assert not unknown, f"{unknown} must be explained in FIGURES"
         self.values |= values
         self.loads.append(os.getloadavg()[0])
         told = ", ".join(f"{key} {value:.4g}" for key, value in values.items())
@@ -107,7 +109,7 @@ class Bench:
         back_to_back = max(round(1.5 * whole.page, 1), 0.5)  # a poll that overruns leaves out the next
         with served.exporter(folder / "busy", world.section(interval=back_to_back)) as one:
             served.started(one)
-            busy = served.many_polls(one, POLLS, SCRAPES)
+            busy = served.many_polls(one, self.size(POLLS), SCRAPES)
         self.note(
             rss_mb=busy.rss_mb,
             rss_growth_mb=busy.growth_mb,

@@ -60,12 +60,14 @@ class Exporter:
 
     def scrapes(self, count: int, encoding: str, between: Callable[[], object]) -> Scrapes:
         """Scrape so often; `between` is called before each."""
-        took, body = [], b""
+        took, body, sizes = [], b"", set()
         for _ in range(count):
             between()
             began = time.perf_counter()
             _, body = self.get("/metrics", encoding)
             took.append(1000 * (time.perf_counter() - began))
+            sizes.add(len(body))
+        assert min(sizes) > 0.5 * max(sizes), f"pages of {min(sizes)} to {max(sizes)} bytes: some were withheld"
         text = gzip.decompress(body) if encoding == "gzip" else body
         series = text.count(b"\n") - text.count(b"\n# ") - text.startswith(b"#")
         return Scrapes(percentile(took, 0.5), percentile(took, 0.99), len(body), series)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -21,6 +21,7 @@ from exporter.model.kafka_lag import Commits, Counters, RawLags, TopicEnds, grou
 from exporter.model.record_time import Position, RecordTime, Wanted
 
 NOTHING = TopicCommits((), ())
+Recall = Callable[[str, bytes, list[tuple[int, int]], TopicEnds], list[tuple[int, int]]]
 TIMELESS: Mapping[Position, RecordTime] = {}
 
 
@@ -133,13 +134,17 @@ def _row(
     return Row(commits, ends, raw, Counters(history.lost, history.rewinds)), history
 
 
-def wanted(world: World, settings: SettingsReader, exact: bool) -> Iterable[Wanted]:
-    """The positions whose age is to be known: the first unread offset of each partition with lag, of every group."""
+def wanted(world: World, settings: SettingsReader, exact: bool, recall: Recall) -> Iterable[Wanted]:
+    """The positions whose age is to be found: the first unread offset of each partition with lag, of every group.
+
+    `recall` takes out those that are known from earlier polls.
+    """
     asked: dict[str, set[tuple[int, int]]] = {}
     for row in (row for rows in world.by_group.values() for row in rows):
+        topic = row.commits.topic
         places = unread(row.commits, row.ends, row.raw)
+        places = places and recall(topic, world.rows[topic].topic_id, places, row.ends)
         if places:
-            topic = row.commits.topic
             seen = asked.setdefault(topic, set())
             fresh = [place for place in places if place not in seen] if seen else places
             seen.update(fresh)
