@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import as_completed
+from concurrent.futures import as_completed, wait
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
@@ -62,18 +62,28 @@ class KafkaWorld:
             for future in asked.values():
                 future.result(WAIT)
         ends: dict[TopicPartition, int] = {}
-        settled("every partition has a leader", lambda: self._learn(ends))
+        settled("every partition has a leader", self._leaderless)
+        settled("every partition has an end", lambda: self._learn(ends))
         self._produce([place for place, end in ends.items() if not end])
         there = {group.group_id for group in self.admin.list_consumer_groups(request_timeout=60).result(60).valid}
         for number, group in enumerate(self.groups):
             if group not in there:
                 self._commit(group, number % (RECORDS - 1))
 
+    def _leaderless(self) -> str | None:
+        rows = self.admin.list_topics(timeout=60).topics
+        led = sum(
+            part.leader >= 0 for topic in self.topics if topic in rows for part in rows[topic].partitions.values()
+        )
+        return None if led == self.partitions else f"{led} of {self.partitions}"
+
     def _learn(self, ends: dict[TopicPartition, int]) -> str | None:
-        """Add the ends that leaders tell now. What has no leader yet is asked for again soon, not waited for."""
+        """Add the ends that leaders tell now; the rest is asked for again, since librdkafka may never answer for it."""
         left = [place for place in self.places() if place not in ends]
-        found = self.admin.list_offsets(dict.fromkeys(left, OffsetSpec.latest()), request_timeout=LOOK)
-        ends.update({place: future.result().offset for place, future in found.items() if not future.exception(WAIT)})
+        asked = self.admin.list_offsets(dict.fromkeys(left, OffsetSpec.latest()), request_timeout=LOOK)
+        done, _ = wait(asked.values(), LOOK)
+        told = {place: future for place, future in asked.items() if future in done and not future.exception()}
+        ends.update({place: future.result().offset for place, future in told.items()})
         return None if len(ends) == self.partitions else f"{len(ends)} of {self.partitions}"
 
     def _produce(self, places: Iterable[TopicPartition]) -> None:

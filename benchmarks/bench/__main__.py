@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from benchmarks.bench import kafka, rabbitmq, render, result, served
 from benchmarks.kafka_world import KafkaWorld
@@ -80,10 +79,7 @@ class Bench:
     def world(self, on: Lab, partitions: int, name: str) -> KafkaWorld:
         """A cluster's contents, made."""
         self.report.say(f"making {self.size(partitions)} partitions and {GROUPS} groups")
-        kafka: Any = on.kafka
-        client = getattr(kafka, "client", {"bootstrap.servers": kafka.bootstrap})
-        watched = kafka.watched() if hasattr(kafka, "watched") else {"bootstrap_servers": kafka.bootstrap.split(",")}
-        world = KafkaWorld(client, watched, self.size(partitions), GROUPS, name)
+        world = KafkaWorld(on.kafka.client, on.kafka.watched(), self.size(partitions), GROUPS, name)
         world.set_up()
         return world
 
@@ -121,7 +117,7 @@ class Bench:
 
     def secure(self) -> None:
         """(b): the same cluster on SASL_SSL."""
-        with self.lab("kafka", secure_settings()) as on:
+        with self.lab("kafka", Settings(profile="secure")) as on:
             found = kafka.refresh(self.world(on, PARTITIONS, "bench"), RUNS)
         self.note(bare_secure_s=found.bare.wall, refresh_secure_s=found.snapshot.wall, refresh_secure_ratio=found.ratio)
 
@@ -143,13 +139,6 @@ class Bench:
             yield Lab.up(name, [system], settings=settings, report=self.report)
         finally:
             take_down(name, self.report)
-
-
-def secure_settings() -> Settings:
-    """A lab with TLS, logins and rights."""
-    made: Any = Settings
-    settings: Settings = made(profile="secure")
-    return settings
 
 
 def main() -> int:

@@ -157,15 +157,19 @@ def group_topic(
     times: Mapping[Position, RecordTime],
     now: float,
     counters: Counters,
+    stamps: Sequence[float] | None = None,
 ) -> GroupTopic:
-    """Everything about one group on one topic, with the ages of the records it has not read yet."""
+    """Everything about one group on one topic, with the ages of the records it has not read yet.
+
+    `stamps`: when those records were written, one for each partition with lag, where all are known and in the past.
+    """
     identity = (commits.topic, commits.labels, commits.partitions, commits.offsets)
     tail = (counters.lost, counters.rewinds)
     if raw.caught_up:
         count = len(commits.partitions)
         return GroupTopic(*identity, *_zeros(count), NOTHING, NOTHING, NOTHING, {OK: count}, *tail)
     ages = _Ages(commits, ends, list(raw.lags), dict(raw.states), times, now)
-    ages.fill()
+    ages.fill() if stamps is None else ages.fill_from(stamps)
     states = ages.states if raw.everywhere else {**ages.states, **_without_commit(commits, ends)}
     counts = _counts(len(ends.highs) if raw.everywhere else len(_domain(commits, ends)), states)
     used = _retention_used(commits.partitions, ages.lags, ends)
@@ -210,6 +214,14 @@ class _Ages:
                 ages[at] = now - timestamp
             else:
                 ages[at] = self._age(partitions[at], timestamp, bound)
+
+    def fill_from(self, stamps: Sequence[float]) -> None:
+        """Set `ages`: stamps of the partitions with lag are known."""
+        now, rest = self.now, iter(stamps)
+        if len(stamps) == len(self.lags):
+            self.ages = [now - stamp for stamp in stamps]
+        else:
+            self.ages = [None if lag is None else now - next(rest) if lag else 0.0 for lag in self.lags]
 
     def _first_unread(self) -> Sequence[int]:
         """Committed offsets; the log start where that is further."""

@@ -21,7 +21,7 @@ from exporter.model.kafka_lag import Commits, Counters, RawLags, TopicEnds, grou
 from exporter.model.record_time import Position, RecordTime, Wanted
 
 NOTHING = TopicCommits((), ())
-Recall = Callable[[str, bytes, list[tuple[int, int]], TopicEnds], list[tuple[int, int]]]
+Recall = Callable[[str, str, bytes, list[tuple[int, int]], TopicEnds], "tuple[float, ...] | None"]
 TIMELESS: Mapping[Position, RecordTime] = {}
 
 
@@ -33,6 +33,7 @@ class Row:
     ends: TopicEnds
     raw: RawLags
     counters: Counters
+    stamps: tuple[float, ...] | None = None  # of the records that lagging partitions wait for, when all are known
 
 
 @dataclass(slots=True)
@@ -137,14 +138,17 @@ def _row(
 def wanted(world: World, settings: SettingsReader, exact: bool, recall: Recall) -> Iterable[Wanted]:
     """The positions whose age is to be found: the first unread offset of each partition with lag, of every group.
 
-    `recall` takes out those that are known from earlier polls.
+    Rows that `recall` still knows as a whole get their stamps at once.
     """
     asked: dict[str, set[tuple[int, int]]] = {}
-    for row in (row for rows in world.by_group.values() for row in rows):
-        topic = row.commits.topic
+    for group, row in ((name, row) for name, rows in world.by_group.items() for row in rows):
         places = unread(row.commits, row.ends, row.raw)
-        places = places and recall(topic, world.rows[topic].topic_id, places, row.ends)
-        if places:
+        if not places:
+            continue
+        topic = row.commits.topic
+        if not row.raw.states:
+            row.stamps = recall(group, topic, world.rows[topic].topic_id, places, row.ends)
+        if row.stamps is None:
             seen = asked.setdefault(topic, set())
             fresh = [place for place in places if place not in seen] if seen else places
             seen.update(fresh)
@@ -203,4 +207,5 @@ def groups(
 
 
 def _group_topic(row: Row, times: Mapping[Position, RecordTime] | None, now: float) -> GroupTopic:
-    return group_topic(row.commits, row.ends, row.raw, TIMELESS if times is None else times, now, row.counters)
+    found = TIMELESS if times is None else times
+    return group_topic(row.commits, row.ends, row.raw, found, now, row.counters, row.stamps)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from exporter.clients.kafka import assembly, rights
 from exporter.clients.kafka.parts import Parts
@@ -53,13 +52,11 @@ def _ages(
     if parts.config.ages == "off":
         return {}
     exact = parts.config.ages == "exact"
-    times: dict[Position, RecordTime] = {}
     with reading.recorder("ages") as run:
-        recall = partial(parts.times.recall, into=times)
-        wanted: list[Wanted] = list(assembly.wanted(world, parts.settings, exact, recall))
+        wanted: list[Wanted] = list(assembly.wanted(world, parts.settings, exact, parts.times.recall))
         for topic, places in [*_unhandled(world, found, feeds), *assembly.open_transactions(world, found)]:
             wanted += assembly.wanted_of(world, parts.settings, topic, places, exact)
-        times |= parts.times.find(wanted, parts.brokers)
+        times = parts.times.find(wanted, parts.brokers)
     if exact:
         _tell_denied(world, run)
     run.problems += parts.times.problems

@@ -16,6 +16,7 @@ from exporter.clients.kafka.brokers import Brokers
 from exporter.clients.kafka.record_cache import Entry, RecordCache
 from exporter.clients.kafka.record_probe import sharpen
 from exporter.clients.kafka.record_reading import RecordReading, Unread, first_limit
+from exporter.clients.kafka.record_rows import RecordRows
 from exporter.clients.kafka.wire import printable
 from exporter.model.common import Problem
 from exporter.model.estimate import Bracket, History, good
@@ -41,6 +42,7 @@ class RecordTimes:
         self._exact = exact
         self._budget = budget
         self._cache = RecordCache()
+        self._rows = RecordRows()
         self._interval = interval
         self._history = History(interval)
         self._batch_bytes: dict[str, int] = {}  # topic -> largest batch that the last reading saw
@@ -49,6 +51,7 @@ class RecordTimes:
 
     def begin(self) -> None:
         """A new poll."""
+        self._rows.begin(self._cache.poll + 1)
         self._cache.begin()
         self._history.begin()
         self._fleeting = (set(), self._fleeting[0])
@@ -62,38 +65,17 @@ class RecordTimes:
         self._history.observe(topic, topic_id, ends, before, after)
 
     def recall(
-        self,
-        topic: str,
-        topic_id: bytes,
-        places: list[tuple[int, int]],
-        ends: TopicEnds,
-        into: dict[Position, RecordTime],
-    ) -> list[tuple[int, int]]:
-        """Put what was read in earlier polls into `into`; the places (partition, offset) of which nothing is known.
+        self, group: str, topic: str, topic_id: bytes, places: list[tuple[int, int]], ends: TopicEnds
+    ) -> tuple[float, ...] | None:
+        """Stamps of the records at the places (partition, offset), when nothing moved since they were read.
 
-        In most polls that is all there is to do for most of up to 100,000 places, so it makes nothing for each of them.
+        None: ask `find`. In most polls that is all there is to do for most of up to 100,000 places.
         """
-        if not ends.whole or None in ends.stables:
-            return places
-        entries, poll = self._cache.entries, self._cache.poll
-        starts, stables = ends.starts, ends.stables
-        left = []
-        for place in places:
-            partition, offset = place
-            position = (topic, partition, offset)
-            entry = entries.get(position)
-            if (
-                entry is not None
-                and entry.committed
-                and starts[partition] <= entry.found < stables[partition]  # type: ignore[operator]  # none is None
-                and entry.time is not None
-                and entry.topic_id == topic_id
-            ):
-                entry.used = poll
-                into[position] = entry.time
-            else:
-                left.append(place)
-        return left
+        key, poll = (group, topic), self._cache.poll
+        known = self._rows.stamps(key, topic_id, places, ends, time.time(), poll)
+        if known is None:
+            self._rows.asked(key, topic_id, places, self._cache.entries, poll)
+        return known
 
     def find(
         self, wanted: Collection[Wanted], brokers: Brokers, budget: float | None = None
