@@ -90,6 +90,7 @@ class Bench:
             took, skipped = served.all_ages(one, whole.group_partitions)
             self.note(ages_all_s=took, ages_polls_skipped=skipped)
             window = INTERVAL - 4 * whole.page
+            pace = max(round(1.5 * one.poll_seconds(), 1), 0.5)  # of polls right after one another, none left out
             plain, packed = (served.quiet_scrapes(one, SCRAPES, form, window) for form in ("identity", "gzip"))
         self.note(
             series=plain.series,
@@ -102,8 +103,7 @@ class Bench:
             scrape_100k_p99_ms=max(plain.p99, packed.p99) * 100_000 / plain.series,
             scrape_share=max(plain.p50, packed.p50) / 1000 / (FASTEST * whole.bare.wall),
         )
-        back_to_back = max(round(1.5 * whole.page, 1), 0.5)  # a poll that overruns leaves out the next
-        with served.exporter(folder / "busy", world.section(interval=back_to_back)) as one:
+        with served.exporter(folder / "busy", world.section(interval=pace)) as one:
             served.started(one)
             busy = served.many_polls(one, self.size(POLLS), SCRAPES)
         self.note(
