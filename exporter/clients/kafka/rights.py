@@ -5,6 +5,7 @@ Kafka answers a user without rights with empty lists, not with errors: so what i
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class Right:
         """That the user lacks it, on these topics or groups (none: on the cluster, or on all of them)."""
         named = f" {_first(names)}" if names else ""
         one = names[0] if len(names) == 1 else "*"
-        where = "--cluster" if self.resource == "Cluster" else f"--{self.resource.lower()} '{one}'"
+        where = "--cluster" if self.resource == "Cluster" else f"--{self.resource.lower()} {shlex.quote(one)}"
         command = f"kafka-acls --add --allow-principal User:USER --operation {self.operation} {where}"
         what = f"missing right {self.operation} on {self.resource}{named}: {self.lost}; {command}"
         return Failure(Kind.AUTHORIZATION, what)

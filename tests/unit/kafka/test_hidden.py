@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from exporter.clients.kafka import hidden, rights
@@ -41,7 +43,7 @@ COMMAND = "kafka-acls --add --allow-principal User:USER --operation"
     ("right", "names", "expected"),
     [
         (rights.DESCRIBE_CLUSTER, (), f"missing right Describe on Cluster: LOST; {COMMAND} Describe --cluster"),
-        (rights.READ_TOPIC, ("a",), f"missing right Read on Topic a: LOST; {COMMAND} Read --topic 'a'"),
+        (rights.READ_TOPIC, ("a",), f"missing right Read on Topic a: LOST; {COMMAND} Read --topic a"),
         (
             rights.DESCRIBE_GROUP,
             ("a", "b", "c"),
@@ -54,6 +56,11 @@ def test_a_missing_right_is_named_with_the_command_that_gives_it(
     right: rights.Right, names: tuple[str, ...], expected: str
 ) -> None:
     assert Failure(Kind.AUTHORIZATION, expected.replace("LOST", right.lost)) == right.failure(names)
+
+
+def test_a_name_from_strangers_can_be_pasted_into_a_shell() -> None:
+    detail = rights.DESCRIBE_GROUP.failure(["a'; reboot"]).detail
+    assert ["--group", "a'; reboot"] == shlex.split(detail.partition("; kafka-acls ")[2])[-2:]
 
 
 def test_an_item_names_the_first_and_counts_the_rest() -> None:
