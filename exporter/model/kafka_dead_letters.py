@@ -108,7 +108,8 @@ class _Unhandled:
 
 def _retained(topic: Topic) -> dict[int, int]:
     rows = zip(topic.partitions, topic.log_starts, topic.high_watermarks, strict=True)
-    return {partition: high - start for partition, start, high in rows if start is not None and high is not None}
+    known = ((partition, start, high) for partition, start, high in rows if start is not None and high is not None)
+    return {partition: high - start for partition, start, high in known if start <= high}
 
 
 def _handlers(topic: str, groups: Sequence[Group], handler: str | None) -> list[GroupTopic | None]:

@@ -116,7 +116,7 @@ def _one_by_one(ends: TopicEnds, partitions: Sequence[int], offsets: Sequence[in
     raw = RawLags([])
     for partition, offset in zip(partitions, offsets, strict=True):
         start, high = ends.bounds(partition)
-        if start is None or high is None:
+        if start is None or high is None or start > high:  # the last is counted as a contradiction
             raw.lags.append(None)
             raw.states[partition] = UNREADABLE
         elif offset > high:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from exporter.model.rabbitmq import QueueName
+from exporter.model.rabbitmq_listing import MOST
 
 DETAILED = re.compile(
     r'^rabbitmq_detailed_queue_(messages_ready|messages_unacked|messages|consumers)\{(vhost=".*)\} (\S+)$', re.M
@@ -86,12 +87,12 @@ WANTED = frozenset({
 
 
 def _whole(number: str | None) -> int | None:
-    """A count or a size; `NaN`, `+Inf`, less than 0 and no number at all are unknown."""
+    """A count or a size; `NaN`, more than MOST, less than 0 and no number at all are unknown."""
     try:
         value = float(number) if number is not None else -1.0
     except ValueError:
         return None
-    return int(value) if 0 <= value < float("inf") else None
+    return int(value) if 0 <= value <= MOST else None
 
 
 def _flag(number: str | None) -> bool | None:

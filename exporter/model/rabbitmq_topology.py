@@ -58,7 +58,7 @@ def read_topology(
 ) -> Topology:
     """From the items of `/api/exchanges`, `/api/bindings`, `/api/policies` and `/api/operator-policies`."""
     rules = read_policies(policies)
-    listed = [item for item in bindings if isinstance(item, dict)]
+    listed = [item for item in bindings if isinstance(item, dict) and {"vhost", "destination"} <= item.keys()]
     return Topology(
         exchanges={
             Exchange(str(item["vhost"]), str(item["name"])): ExchangeFacts(str(item["type"]), _alternate(item, rules))
@@ -93,7 +93,7 @@ def read_policies(items: Iterable[Any]) -> dict[tuple[str, str], Mapping[str, An
     return {
         (str(item["vhost"]), str(item["name"])): item["definition"]
         for item in items
-        if isinstance(item, dict) and isinstance(item.get("definition"), dict)
+        if isinstance(item, dict) and {"vhost", "name"} <= item.keys() and isinstance(item.get("definition"), dict)
     }
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from exporter.clients.kafka import tls
 from exporter.clients.kafka.failures import Failure, UnusableError
-from exporter.clients.kafka.wire import INT32, plain, read_varint
+from exporter.clients.kafka.wire import INT32, MalformedError, plain, read_varint
 from exporter.model.common import Kind
 
 API_VERSIONS = 18
 HEADER = struct.Struct(">hhi")  # api key, version, correlation id
+FIRST_ROOM = 1024 * 1024  # bytes; more is taken as they come: a length alone must not cost memory
 OTHERS = {
     b"HTTP": "speaks HTTP: that is not Kafka's port",
     b"AMQP": "speaks AMQP: that is RabbitMQ's port, not Kafka's",
@@ -54,6 +55,7 @@ class Connection:
         self._outgoing = memoryview(b"")
         self._head = bytearray()
         self._frame: bytearray | None = None
+        self._length = 0
         self._have = 0
 
     def queue(self, requests: Iterable[Request]) -> None:
@@ -108,11 +110,14 @@ class Connection:
             elif not data:
                 raise UnusableError(self._ended())
             return True
-        count = self.socket.recv_into(memoryview(self._frame)[self._have :])
+        if self._have == len(self._frame):
+            self._frame.extend(bytes(min(self._have, self._length - self._have)))
+        with memoryview(self._frame) as room, room[self._have :] as free:
+            count = self.socket.recv_into(free)
         if not count:
             raise UnusableError(self._ended())
         self._have += count
-        if self._have == len(self._frame):
+        if self._have == self._length:
             self._end_frame(bytes(self._frame))
         return True
 
@@ -120,7 +125,7 @@ class Connection:
         length = INT32.unpack(self._head)[0]
         if not 4 <= length <= self._max_answer_bytes:
             raise UnusableError(self._foreign(length))
-        self._frame, self._have = bytearray(length), 0
+        self._frame, self._length, self._have = bytearray(min(length, FIRST_ROOM)), length, 0
 
     def _end_frame(self, frame: bytes) -> None:
         self._frame = None
@@ -129,7 +134,11 @@ class Connection:
         if INT32.unpack_from(frame)[0] != correlation:
             detail = f"{self.address}: an answer belongs to another request: is a proxy in between mixing connections?"
             raise UnusableError(Failure(Kind.PROTOCOL, detail))
-        self.answers.append(frame[_skip_tags(frame, 4) if tagged else 4 :])
+        try:
+            self.answers.append(frame[_skip_tags(frame, 4) if tagged else 4 :])
+        except (IndexError, MalformedError):
+            detail = f"{self.address}: the header of an answer can't be read: is a proxy in between damaging it?"
+            raise UnusableError(Failure(Kind.PROTOCOL, detail)) from None
 
     def _foreign(self, length: int) -> Failure:
         head = bytes(self._head)

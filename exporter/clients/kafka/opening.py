@@ -41,7 +41,7 @@ def open_connection(address: Address, client: Client, timeout: float) -> Connect
 def _tcp(address: Address, deadline: float, timeout: float) -> socket.socket:
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except (OSError, ValueError, OverflowError) as error:  # not only unknown: a broker may name what is no name
         why = getattr(error, "strerror", None) or error
         detail = f"{address}: the name can't be resolved ({why}): check its spelling and DNS"
         raise UnusableError(Failure(Kind.UNREACHABLE, detail)) from None
@@ -51,7 +51,7 @@ def _tcp(address: Address, deadline: float, timeout: float) -> socket.socket:
         sock.settimeout(max(deadline - time.monotonic(), 0.001) / left)
         try:
             sock.connect(where)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             sock.close()
             failure = _connect_failure(address, error, timeout)
         else:
@@ -60,12 +60,14 @@ def _tcp(address: Address, deadline: float, timeout: float) -> socket.socket:
     raise UnusableError(failure)
 
 
-def _connect_failure(address: Address, error: OSError, timeout: float) -> Failure:
+def _connect_failure(address: Address, error: OSError | OverflowError, timeout: float) -> Failure:
     if isinstance(error, TimeoutError):
         words = f"no connection within {timeout:g} s: the host is down, or a firewall drops the packets"
         return Failure(Kind.TIMEOUT, f"{address}: {words}")
     if isinstance(error, ConnectionRefusedError):
         return Failure(Kind.UNREACHABLE, f"{address}: connection refused: no broker listens on this port")
+    if isinstance(error, OverflowError):
+        return Failure(Kind.PROTOCOL, f"{address}: there is no such port: look at advertised.listeners of the brokers")
     return Failure(Kind.UNREACHABLE, f"{address}: {error.strerror or error}")
 
 

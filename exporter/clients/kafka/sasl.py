@@ -9,6 +9,7 @@ import urllib.request
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from http.client import HTTPException
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from exporter.model.common import Kind
 
 HANDSHAKE, AUTHENTICATE = 17, 36
 MAX_ROUNDS = 10
+LARGEST_TOKEN = 1024 * 1024  # bytes of an answer with a token
 Ask = Callable[[int, int, bytes, bool], bytes]  # api key, version, body, flexible -> body of the answer
 
 
@@ -122,10 +124,10 @@ def _fetch_token(values: Mapping[str, Value], address: str, timeout: float = 5.0
     request = urllib.request.Request(url, urllib.parse.urlencode(form).encode())  # noqa: S310 - checked just above
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310
-            return str(json.load(answer)["access_token"])
+            return str(json.loads(answer.read(LARGEST_TOKEN))["access_token"])
     except urllib.error.HTTPError as error:
         why = f"HTTP {error.code}"
         error.close()
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError) as error:
         why = type(error).__name__
     raise UnusableError(Failure(Kind.AUTHENTICATION, f"{address}: no token from {url}: {why}"))

@@ -17,6 +17,7 @@ INT16 = struct.Struct(">h")
 INT32 = struct.Struct(">i")
 INT64 = struct.Struct(">q")
 NO_TOPIC_ID = bytes(16)
+LAST_SHIFT = 28  # lengths have 32 bits; without an end, a megabyte of them would take minutes to add up
 
 
 class MalformedError(ValueError):
@@ -34,17 +35,19 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The unsigned varint at `at`, and where it ends. Raises IndexError at the end of the data."""
+    """The unsigned varint at `at`, and where it ends. Raises IndexError at the end of the data, and MalformedError."""
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
-    value = shift = 0
-    while byte >= 0x80:
-        value |= (byte & 0x7F) << shift
-        shift += 7
+    value, shift = byte & 0x7F, 7
+    while shift <= LAST_SHIFT:
         at += 1
         byte = data[at]
-    return value | byte << shift, at + 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at + 1
+        shift += 7
+    raise MalformedError("a number of more than five bytes")
 
 
 def encoded(text: str) -> bytes:

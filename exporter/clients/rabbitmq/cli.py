@@ -8,7 +8,6 @@ numbers as values of maps: of a list of small numbers 4.3 makes a text.
 from __future__ import annotations
 
 import binascii
-import json
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from exporter.clients.rabbitmq.failures import Failure, RequestError
+from exporter.clients.rabbitmq.failures import Failure, RequestError, decoded
 from exporter.config.model import RabbitMQ
 from exporter.model.common import Kind
 from exporter.model.rabbitmq import QueueName
@@ -134,7 +133,7 @@ def evaluate(config: RabbitMQ, expression: str) -> Any:
     if process.returncode != 0:
         raise RequestError(_failed(config.cli[0], process.returncode, err))
     try:
-        answer = json.loads(out)
+        answer = decoded(out)
     except ValueError:
         raise RequestError(_strange("JSON")) from None
     return answer.get("value", answer) if isinstance(answer, dict) else answer

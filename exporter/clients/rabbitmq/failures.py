@@ -7,6 +7,7 @@ import shlex
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import requests
 import urllib3.exceptions
@@ -156,10 +157,18 @@ def _refused(reason: str, status: int, address: str, path: str) -> Failure:
     return Failure(Kind.AUTHENTICATION, f"{address}: {what}")
 
 
+def decoded(body: bytes) -> Any:
+    """The JSON of an answer. Raises ValueError, also for one that is nested too deeply."""
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def _reason(body: bytes) -> str:
     """The `reason` that the management API gives, in one short line."""
     try:
-        answer = json.loads(body)
+        answer = decoded(body)
     except ValueError:
         return ""
     reason = answer.get("reason") if isinstance(answer, dict) else None

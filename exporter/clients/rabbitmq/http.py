@@ -16,7 +16,7 @@ from exporter.clients.rabbitmq.failures import Failure, RequestError, causes, ex
 from exporter.config.model import RabbitMQ, Secret
 from exporter.model.common import Kind
 
-LARGEST = 512 * 1024 * 1024  # bytes of one answer; a listing of 100,000 queues is about 40 MB
+LARGEST = 128 * 1024 * 1024  # bytes of one answer; a listing of 100,000 queues is about 40 MB
 CHUNK = 262144
 
 

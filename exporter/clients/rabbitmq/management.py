@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
-from exporter.clients.rabbitmq.failures import Failure, RequestError, not_json
+from exporter.clients.rabbitmq.failures import Failure, RequestError, decoded, not_json
 from exporter.clients.rabbitmq.http import Answer, Client, address_of
 from exporter.config.model import RabbitMQ
 from exporter.model.common import Kind
@@ -76,7 +75,7 @@ class Management:
         answer: Answer = self._clients[url].get(url, path, True, patience, time.monotonic() + patience)
         self.answered[url] = True
         try:
-            return json.loads(answer.body)
+            return decoded(answer.body)
         except ValueError:
             raise RequestError(not_json(answer.body, address_of(url), path.partition("?")[0])) from None
 

@@ -20,6 +20,7 @@ HEAD = struct.Struct(">ib")  # replica, isolation level
 ROW = struct.Struct(">iiqb")  # partition, leader epoch, timestamp, tags
 ROW_BYTES = 27  # partition, error, timestamp, offset, leader epoch, tags
 EPOCH_UNKNOWN = -1
+MOST_KEPT = 4096  # rows of a layout that is kept: one of a million rows is some 100 MB
 
 Layout = Mapping[str, Sequence[int]]  # topic -> partitions
 
@@ -46,7 +47,11 @@ def _topic(topic: str, partitions: Sequence[int], timestamp: int) -> bytes:
     return compact(topic) + varint(len(partitions) + 1) + rows + b"\0"
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
+def _kept_rows(count: int) -> struct.Struct:
+    return _rows(count)
+
+
 def _rows(count: int) -> struct.Struct:
     return struct.Struct(">" + "ih8xq5x" * count)
 
@@ -61,7 +66,7 @@ def decode(data: bytes) -> dict[str, tuple[tuple[int, ...], tuple[int, ...], tup
         end = cursor.at + ROW_BYTES * count
         if end > len(data) or any(data[cursor.at + ROW_BYTES - 1 : end : ROW_BYTES]):
             raise MalformedError("the answer to ListOffsets has rows of an unknown shape")
-        flat = _rows(count).unpack_from(data, cursor.at)
+        flat = (_kept_rows if count <= MOST_KEPT else _rows)(count).unpack_from(data, cursor.at)
         cursor.at = end
         cursor.tags()
         answer[topic] = (flat[::3], flat[1::3], flat[2::3])

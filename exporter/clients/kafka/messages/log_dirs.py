@@ -63,4 +63,7 @@ def _topic_bytes(cursor: Cursor) -> tuple[str, int]:
     if any(rows[ROW_BYTES - 1 :: ROW_BYTES]):
         raise MalformedError("the answer to DescribeLogDirs has rows of an unknown shape")
     cursor.tags()
-    return name, sum(size for (size,) in struct.iter_unpack(">4xq10x", rows))
+    sizes = [size for (size,) in struct.iter_unpack(">4xq10x", rows)]
+    if min(sizes, default=0) < 0:
+        raise MalformedError("the answer to DescribeLogDirs has a partition of negative size")
+    return name, sum(sizes)

@@ -117,4 +117,6 @@ def _partitions(cursor: Cursor) -> tuple[PartitionRow, ...]:
         rows.append(PartitionRow(index, error, leader, max(replicas - 1, 0), max(in_sync - 1, 0)))
     cursor.at = at
     rows.sort()
+    if [row[0] for row in rows] != list(range(count)):  # later lists are as long as the highest number says
+        raise MalformedError("a topic whose partitions are not numbered from 0 on")
     return tuple(rows)

@@ -19,6 +19,7 @@ VERSION = 8
 ROW = struct.Struct(">iqi")  # partition, offset, leader epoch; then metadata, error int16, tags
 FIXED = ROW.size
 NO_COMMIT = -1
+MOST_KEPT = 4096  # rows of a layout that is kept: one of a million rows is some 100 MB
 
 
 @dataclass(slots=True)
@@ -80,7 +81,11 @@ def _topic(cursor: Cursor) -> TopicCommits:
     return commits
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
+def _kept_layout(count: int, stride: int) -> struct.Struct:
+    return _layout(count, stride)
+
+
 def _layout(count: int, stride: int) -> struct.Struct:
     return struct.Struct(">" + f"iq{stride - 12}x" * count)
 
@@ -100,12 +105,12 @@ def _equal_rows(cursor: Cursor, count: int) -> TopicCommits | None:
     zeros = (data[at + stride - back : end : stride].count(0) == count for back in (3, 2, 1))  # error, error, tags
     if not same or not all(zeros):
         return None
-    flat = _layout(count, stride).unpack_from(data, at)
-    offsets = flat[1::2]
-    if min(offsets) < 0:
+    flat = (_kept_layout if count <= MOST_KEPT else _layout)(count, stride).unpack_from(data, at)
+    partitions, offsets = flat[::2], flat[1::2]
+    if min(offsets) < 0 or min(partitions) < 0:
         return None
     cursor.at = end
-    return TopicCommits(flat[::2], offsets)
+    return TopicCommits(partitions, offsets)
 
 
 def _rows(cursor: Cursor, count: int) -> TopicCommits:
@@ -122,6 +127,8 @@ def _rows(cursor: Cursor, count: int) -> TopicCommits:
         at = cursor.at
         if code:
             errors[partition] = code
+        elif offset < NO_COMMIT or partition < 0:
+            raise MalformedError(f"a committed offset of {offset} on partition {partition}")
         elif offset != NO_COMMIT:
             partitions.append(partition)
             offsets.append(offset)
