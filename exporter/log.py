@@ -17,6 +17,7 @@ from exporter.model.common import ClusterSnapshot, Kind, Problem
 log = logging.getLogger(__name__)
 TOLD_ONE_BY_ONE = 5  # of one kind in one poll; a dead broker with 10,000 groups must not fill the disk
 QUIET = ("apscheduler", "kafka", "urllib3")  # they log each poll; what matters of it is in the collector runs
+MOST_WORDS = 8  # ways in which one problem is told while it lasts; two that take turns are two lines, not one a poll
 NUMBER = re.compile(r"\d+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -79,10 +80,11 @@ def tell(level: int, subject: str, message: str, **fields: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A problem that has been told, and since when it lasts (unix seconds)."""
+    """A problem that has been told, since when it lasts (unix seconds), and in which words it was told."""
 
     problem: Problem
     since: float
+    told: frozenset[tuple[Kind, str]] = frozenset()
 
 
 Key: TypeAlias = tuple[str, str]  # collector, item
@@ -105,7 +107,7 @@ class StateLog:
             before = self._known.get(snapshot.cluster, {})
             now = _problems(snapshot, before)
             self._known[snapshot.cluster] = now
-        new = {key: one.problem for key, one in now.items() if key not in before or _differs(before[key], one)}
+        new = {key: one.problem for key, one in now.items() if key not in before or _news(before[key], one)}
         _tell_new(subject, snapshot.cluster, new)
         _tell_gone(subject, snapshot, {key: one for key, one in before.items() if key not in now})
         if first:
@@ -142,7 +144,8 @@ def _problems(snapshot: ClusterSnapshot, before: Mapping[Key, Known]) -> dict[Ke
     for run in snapshot.runs:
         for problem in run.problems:
             key = (run.name, problem.item)
-            now[key] = Known(problem, before[key].since if key in before else snapshot.taken_at)
+            since, told = (before[key].since, before[key].told) if key in before else (snapshot.taken_at, frozenset())
+            now[key] = Known(problem, since, told if len(told) >= MOST_WORDS else told | {_words(problem)})
     return now
 
 
@@ -181,7 +184,11 @@ def _named(problem: Problem) -> str:
     return problem.detail if problem.detail.startswith(problem.item) else f"{problem.item}: {problem.detail}"
 
 
-def _differs(before: Known, now: Known) -> bool:
-    """Whether a problem that was told is worth another line: numbers alone (offsets, waits) are not."""
-    one, other = before.problem, now.problem
-    return one.kind is not other.kind or NUMBER.sub("", one.detail) != NUMBER.sub("", other.detail)
+def _words(problem: Problem) -> tuple[Kind, str]:
+    """A problem without its numbers (offsets, waits, ports)."""
+    return problem.kind, NUMBER.sub("", problem.detail)
+
+
+def _news(before: Known, now: Known) -> bool:
+    """Whether a problem that was told is worth another line: not for other numbers, nor for words it was told in."""
+    return len(before.told) < MOST_WORDS and _words(now.problem) not in before.told

@@ -21,10 +21,10 @@ API_VERSIONS = 18
 HEADER = struct.Struct(">hhi")  # api key, version, correlation id
 FIRST_ROOM = 1024 * 1024  # bytes; more is taken as they come: a length alone must not cost memory
 OTHERS = {
-    b"HTTP": "speaks HTTP: that is not Kafka's port",
-    b"AMQP": "speaks AMQP: that is RabbitMQ's port, not Kafka's",
+    b"HTTP": "speaks HTTP: that is not Kafka's port (often 9092): correct bootstrap_servers",
+    b"AMQP": "speaks AMQP: that is RabbitMQ's port, not Kafka's (often 9092): correct bootstrap_servers",
     b"\x15\x03": "speaks TLS: set security_protocol to SSL or SASL_SSL",
-    b"SSH-": "speaks SSH: that is not Kafka's port",
+    b"SSH-": "speaks SSH: that is not Kafka's port (often 9092): correct bootstrap_servers",
 }
 
 
@@ -150,23 +150,26 @@ class Connection:
 
     def _ended(self) -> Failure:
         words = "the broker closed the connection"
+        if not self.versions and isinstance(self.socket, ssl.SSLSocket):
+            words += " after the TLS handshake: does this listener want a client certificate? Set ssl_certfile"
+            return Failure(Kind.TLS, f"{self.address}: {words}", closed=True)
         if not self.versions:
-            words += " at the first request: does this port expect TLS? See security_protocol"
+            words += " at the first request: does this port expect TLS (see security_protocol), or is it not Kafka's?"
         elif not self.used:
             words += " after the first requests: does this listener want a SASL login? See security_protocol"
         return Failure(Kind.UNREACHABLE, f"{self.address}: {words}", closed=True)
 
     def _broken(self, error: OSError) -> Failure:
+        if isinstance(error, ConnectionResetError | BrokenPipeError | ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            return self._ended()
         if isinstance(error, ssl.SSLError):
             return tls.failure(self.address, error)
-        if isinstance(error, ConnectionResetError | BrokenPipeError):
-            return self._ended()
         return Failure(Kind.UNREACHABLE, f"{self.address}: {error.strerror or error}", closed=True)
 
     def late(self, seconds: float) -> Failure:
         """The failure for a deadline that passed."""
-        words = f"no answer within {seconds:g} s: the broker may be frozen, overloaded or cut off"
-        return Failure(Kind.TIMEOUT, f"{self.address}: {words}")
+        words = "the broker may be frozen, overloaded or cut off: look at its log and the way to it"
+        return Failure(Kind.TIMEOUT, f"{self.address}: no answer within {seconds:g} s: {words}")
 
     def stale(self) -> bool:
         """Whether the other side closed the connection, or sent something unasked, since it was last used."""

@@ -62,10 +62,13 @@ def _tcp(address: Address, deadline: float, timeout: float) -> socket.socket:
 
 def _connect_failure(address: Address, error: OSError | OverflowError, timeout: float) -> Failure:
     if isinstance(error, TimeoutError):
-        words = f"no connection within {timeout:g} s: the host is down, or a firewall drops the packets"
-        return Failure(Kind.TIMEOUT, f"{address}: {words}")
+        words = "the host is down, or a firewall drops the packets: try to reach it from here"
+        return Failure(Kind.TIMEOUT, f"{address}: no connection within {timeout:g} s: {words}")
     if isinstance(error, ConnectionRefusedError):
-        return Failure(Kind.UNREACHABLE, f"{address}: connection refused: no broker listens on this port")
+        return Failure(
+            Kind.UNREACHABLE,
+            f"{address}: connection refused: no broker listens on this port: does it run, and is the port right?",
+        )
     if isinstance(error, OverflowError):
         return Failure(Kind.PROTOCOL, f"{address}: there is no such port: look at advertised.listeners of the brokers")
     return Failure(Kind.UNREACHABLE, f"{address}: {error.strerror or error}")
@@ -88,8 +91,9 @@ def _tls(
     except ssl.SSLError as error:
         raise UnusableError(tls.failure(str(address), error)) from None
     except TimeoutError:
-        words = f"no TLS handshake within {timeout:g} s: a frozen broker, or a port that does not speak TLS"
-        raise UnusableError(Failure(Kind.TIMEOUT, f"{address}: {words}")) from None
+        words = "a frozen broker, or a port that does not speak TLS: see security_protocol"
+        detail = f"{address}: no TLS handshake within {timeout:g} s: {words}"
+        raise UnusableError(Failure(Kind.TIMEOUT, detail)) from None
     except OSError:
         words = "closed the connection in the TLS handshake: is it a plaintext port? See security_protocol"
         raise UnusableError(Failure(Kind.TLS, f"{address}: {words}")) from None

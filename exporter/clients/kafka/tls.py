@@ -9,7 +9,7 @@ from exporter.clients.kafka.failures import Failure, UnusableError
 from exporter.clients.kafka.properties import Value, truth
 from exporter.model.common import Kind
 
-EXPIRED, NOT_YET_VALID, HOSTNAME = 10, 9, 62  # X509_V_ERR_*
+EXPIRED, NOT_YET_VALID, HOSTNAME, IP_ADDRESS = 10, 9, 62, 64  # X509_V_ERR_*
 PLAINTEXT_REASONS = frozenset(
     {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
 )
@@ -52,12 +52,14 @@ def _load_certificate(made: ssl.SSLContext, values: Mapping[str, Value]) -> None
     try:
         made.load_cert_chain(str(values["ssl_certfile"]), str(key) if key else None, password)
     except (OSError, ssl.SSLError) as error:
-        name, path = ("ssl_keyfile", key) if key else ("ssl_certfile", values["ssl_certfile"])
-        raise _bad_file(f"ssl_certfile {values['ssl_certfile']} with {name}", path, error) from None
+        name = f"ssl_certfile {values['ssl_certfile']} with ssl_keyfile" if key else "ssl_certfile"
+        raise _bad_file(name, key or values["ssl_certfile"], error) from None
 
 
 def _bad_file(name: str, path: object, error: OSError) -> UnusableError:
     why = getattr(error, "reason", None) or error.strerror or "not usable"
+    if "PEM lib" in why:  # all that Python says of a key that is not there, or encrypted
+        why = "no certificate with its key, or a key whose password is another one"
     return UnusableError(Failure(Kind.TLS, f"{name} {path} can't be used: {why}; it must be PEM and readable"))
 
 
@@ -75,7 +77,7 @@ def failure(address: str, error: ssl.SSLError) -> Failure:
     elif isinstance(error, ssl.SSLEOFError) or "EOF" in reason:
         words = "closed the connection in the TLS handshake: is it a plaintext port? See security_protocol"
     else:
-        words = f"TLS failed: {reason or error.strerror}"
+        words = f"TLS failed: {reason or error.strerror}: compare the broker's TLS versions and ciphers with ours"
     return Failure(Kind.TLS, f"{address}: {words}")
 
 
@@ -84,6 +86,7 @@ def _verification(error: ssl.SSLCertVerificationError) -> str:
         return "the broker's certificate has expired: renew it"
     if error.verify_code == NOT_YET_VALID:
         return "the broker's certificate is not valid yet: compare the clocks of both machines"
-    if error.verify_code == HOSTNAME:
-        return f"{error.verify_message}: connect by a name that the certificate has, or set ssl_check_hostname to false"
+    if error.verify_code in {HOSTNAME, IP_ADDRESS}:
+        what = error.verify_message.rstrip(".")
+        return f"{what}: connect by a name that the certificate has, or set ssl_check_hostname to false"
     return f"the broker's certificate is not trusted ({error.verify_message}): is ssl_cafile the CA that signed it?"

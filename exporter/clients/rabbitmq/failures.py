@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import socket
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import urllib3.exceptions
 
 from exporter.model.common import Kind, Problem
 
+TLS_ALERT = "\x15\x03"  # how an alert begins; http.client reads it as the first line of an answer
 TAGS = {
     "Not management user": "monitoring",
     "Not monitor user": "monitoring",
@@ -61,57 +63,72 @@ def explain(error: BaseException, address: str, timeout: float) -> Failure:
     """What an exception of requests means. `address` is the URL's scheme, host and port."""
     chain = list(causes(error))
     text = " ".join(str(one) for one in chain)
-    if any(isinstance(one, (requests.exceptions.SSLError, urllib3.exceptions.SSLError)) for one in chain):
+    if any(isinstance(one, (requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError)) for one in chain):
         return Failure(Kind.TLS, _tls(text, address))
+    if "BadStatusLine" in text and TLS_ALERT in text:
+        return Failure(Kind.TLS, f"{address}: it speaks TLS on this port: write https:// in the URL")
     if any(isinstance(one, socket.gaierror) for one in chain):
         host = address.partition("://")[2].rpartition(":")[0]
-        return Failure(Kind.UNREACHABLE, f"{address}: the name {host} cannot be resolved; check it and the DNS")
+        return Failure(Kind.UNREACHABLE, f"{address}: the name {host} cannot be resolved: check its spelling and DNS")
     if "BadStatusLine" in text or "AMQP" in text:
         return Failure(Kind.PROTOCOL, _not_http(text, address))
     if any(isinstance(one, ConnectionRefusedError) for one in chain):
-        what = "connection refused: nothing listens there; is the node down, or the plugin not enabled?"
+        what = "connection refused: nothing listens there: is the node down, or rabbitmq_management not enabled?"
         return Failure(Kind.UNREACHABLE, f"{address}: {what}")
+    if any(isinstance(one, urllib3.exceptions.ConnectTimeoutError) for one in chain):
+        what = "the host is down, or a firewall drops the packets: try to reach it from here"
+        return Failure(Kind.TIMEOUT, f"{address}: no connection within {timeout:g} s: {what}")
     timeouts = (TimeoutError, requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)
     if any(isinstance(one, timeouts) for one in chain):
         return late(address, timeout)
     if any(isinstance(one, (ConnectionResetError, urllib3.exceptions.ProtocolError)) for one in chain):
-        what = "is it the AMQP port (management is 15672), a TLS port asked without https, or a node going down?"
-        return Failure(Kind.UNREACHABLE, f"{address}: closed without an answer: {what}")
+        port = "a TLS port (write https://), another port (Kafka's, AMQP's; management is 15672)"
+        what = f"closed without an answer: is it {port}, or a node going down?"
+        return Failure(Kind.UNREACHABLE, f"{address}: {what}")
     reason = next((one.strerror for one in chain if isinstance(one, OSError) and one.strerror), type(error).__name__)
     return Failure(Kind.UNREACHABLE, f"{address}: {reason}")
 
 
 def late(address: str, timeout: float) -> Failure:
     """No whole answer in time."""
-    what = f"no answer within {timeout:g} s; when a node is frozen its peers' management API hangs as well"
+    what = f"no answer within {timeout:g} s: is a node frozen? Its peers' management API hangs as well"
     return Failure(Kind.TIMEOUT, f"{address}: {what}")
 
 
 def _tls(text: str, address: str) -> str:
-    stranger = "its certificate is signed by an authority that is not known here; give `ca_file`"
+    stranger = "its certificate is signed by an authority that is not known here: give the CA's as `ca_file`"
+    stranger_us = "it does not accept our client certificate: give one that its CA signed as `client_cert_file`"
+    ours = "renew the one that `client_cert_file` names"
+    name = "its certificate is for another host name: use a name in the URL that the certificate has"
+    plain = "it does not speak TLS on this port: write http:// in the URL, or give the TLS port (often 15671)"
     hints = (
         ("self-signed", stranger),
         ("self signed", stranger),
         ("unable to get local issuer", stranger),
-        ("expired", "its certificate has expired"),
-        ("not yet valid", "its certificate is not valid yet; compare the clocks"),
-        ("doesn't match", "its certificate is for another host name"),
-        ("mismatch", "its certificate is for another host name"),
-        ("WRONG_VERSION_NUMBER", "it does not speak TLS on this port; use http://, or the TLS port"),
-        ("RECORD_LAYER_FAILURE", "it does not speak TLS on this port; use http://, or the TLS port"),
-        ("CERTIFICATE_REQUIRED", "it demands a client certificate; give `client_cert_file` and `client_key_file`"),
-        ("UNKNOWN_CA", "it does not accept the client certificate"),
-        ("BAD_CERTIFICATE", "it does not accept the client certificate"),
+        ("ALERT_CERTIFICATE_EXPIRED", f"our client certificate has expired: {ours}"),
+        ("has expired", "its certificate has expired: renew it"),
+        ("not yet valid", "its certificate is not valid yet: compare the clocks of both machines"),
+        ("doesn't match", name),
+        ("mismatch", name),
+        ("WRONG_VERSION_NUMBER", plain),
+        ("RECORD_LAYER_FAILURE", plain),
+        ("PACKET_LENGTH_TOO_LONG", plain),
+        ("HTTP_REQUEST", plain),
+        ("CERTIFICATE_REQUIRED", "it demands a client certificate: give `client_cert_file` and `client_key_file`"),
+        ("UNKNOWN_CA", stranger_us),
+        ("BAD_CERTIFICATE", stranger_us),
+        ("EOF", "it closed the connection in the TLS handshake: does this port speak TLS (often 15671)?"),
     )  # fmt: skip
     lowered = text.lower()
-    said = next((hint for sign, hint in hints if sign.lower() in lowered), "the TLS handshake failed")
+    unknown = "the TLS handshake failed: compare its TLS versions and ciphers with ours"
+    said = next((hint for sign, hint in hints if sign.lower() in lowered), unknown)
     return f"{address}: {said}"
 
 
 def _not_http(text: str, address: str) -> str:
     if "AMQP" in text:
-        return f"{address}: this is the AMQP port; give the management port (by default 15672)"
-    return f"{address}: the answer is not HTTP; give the management port (by default 15672)"
+        return f"{address}: this is the AMQP port: give the management port (by default 15672)"
+    return f"{address}: the answer is not HTTP: give the management port (by default 15672)"
 
 
 def judge(status: int, body: bytes, address: str, path: str) -> Failure | None:
@@ -153,7 +170,7 @@ def _refused(reason: str, status: int, address: str, path: str) -> Failure:
         return Failure(Kind.AUTHORIZATION, f"{address}: {path}: {_lacks(tag)}")
     if status == 403:
         return Failure(Kind.AUTHORIZATION, f"{address}: {path} is forbidden: {reason or 'a proxy, or a missing right'}")
-    what = f"login refused ({reason or 'no reason given'}): wrong user or password"
+    what = f"login refused ({reason or 'no reason given'}): wrong user or password: check `username` and `password`"
     return Failure(Kind.AUTHENTICATION, f"{address}: {what}")
 
 

@@ -43,7 +43,8 @@ def test_a_wrong_password(readers: Readers, lab: Lab, caplog: pytest.LogCaptureF
     kind, detail = first_problem(readers, url_password=SECRET)
     assert Kind.AUTHENTICATION is kind
     said = "Not_Authorized" if has("login_refused_as_not_authorized") else "Login failed"
-    assert f"{plain_urls(lab)[0]}: login refused ({said}): wrong user or password" == detail
+    advice = "wrong user or password: check `username` and `password`"
+    assert f"{plain_urls(lab)[0]}: login refused ({said}): {advice}" == detail
     assert SECRET not in caplog.text
 
 

@@ -39,7 +39,7 @@ def listener(serve: Callable[[socket.socket], None], context: ssl.SSLContext | N
 
     def handle(sock: socket.socket) -> None:
         try:
-            serve(context.wrap_socket(sock, server_side=True) if context else sock)
+            serve(shaken(context, sock) if context else sock)
         except OSError:
             sock.close()
 
@@ -54,6 +54,24 @@ def listener(serve: Callable[[socket.socket], None], context: ssl.SSLContext | N
         thread.join(5)
         for sock in open_sockets:
             sock.close()
+
+
+def shaken(context: ssl.SSLContext, sock: socket.socket) -> socket.socket:
+    """The same after a TLS handshake. A client that is refused can read why: the connection is not reset over it."""
+    sock.settimeout(20)
+    raw = sock.dup()
+    wrapped = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+    try:
+        wrapped.do_handshake()
+    except ssl.SSLError:
+        with wrapped, raw:
+            raw.shutdown(socket.SHUT_WR)
+            while raw.recv(65536):
+                pass
+        raise
+    raw.close()
+    wrapped.settimeout(None)
+    return wrapped
 
 
 def exactly(sock: socket.socket, count: int) -> bytes:

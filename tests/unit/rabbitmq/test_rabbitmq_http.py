@@ -274,7 +274,7 @@ def tls_port(serving: Callable[..., Server], certificate: tuple[Path, Path]) -> 
 
 def test_an_unknown_authority_is_named(tls_port: int) -> None:
     kind, detail = failure(config(tls_port, scheme="https"))
-    assert (Kind.TLS, True) == (kind, "give `ca_file`" in detail), detail
+    assert (Kind.TLS, True) == (kind, "as `ca_file`" in detail), detail
 
 
 def test_a_given_authority_is_trusted(tls_port: int, certificate: tuple[Path, Path]) -> None:
