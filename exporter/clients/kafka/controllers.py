@@ -95,9 +95,9 @@ class QuorumReader:
 
 
 def facts(found: QuorumAnswer) -> Quorum:
-    """Lags of the voters whose log end is known; the leader's own is 0."""
+    """Lags of the voters whose log end is known and not beyond the leader's, which cannot be; the leader's own is 0."""
     leader_end = next((voter.log_end for voter in found.voters if voter.node == found.leader), -1)
-    known = {voter.node: leader_end - voter.log_end for voter in found.voters if min(voter.log_end, leader_end) >= 0}
+    known = {voter.node: leader_end - voter.log_end for voter in found.voters if 0 <= voter.log_end <= leader_end}
     return Quorum(found.leader, found.epoch, len(found.voters), known)
 
 

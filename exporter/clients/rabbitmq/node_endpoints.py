@@ -65,7 +65,8 @@ def discover(listeners: Iterable[Any], overrides: Mapping[str, str], here: tuple
         if bound in ANYWHERE and node == here[0]:
             hosts.append(urlsplit(here[1]).hostname or "")
         urls = [f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}" for host in hosts if host]
-        found.setdefault(node, []).extend(url for url in urls if url not in found.get(node, []))
+        if urls:
+            found.setdefault(node, []).extend(url for url in urls if url not in found.get(node, []))
     return found | {node: [url.rstrip("/").removesuffix("/metrics")] for node, url in overrides.items()}
 
 

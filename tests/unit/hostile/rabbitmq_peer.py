@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,7 +41,7 @@ def json_damaged(random: Random, body: bytes) -> bytes:
         holder, key = _somewhere(random, root)
         how = random.random()
         if how < 0.65:
-            holder[key] = random.choice(VALUES)
+            holder[key] = deepcopy(random.choice(VALUES))
         elif how < 0.8:
             del holder[key]
         elif isinstance(holder, list):

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-
-import pytest
-
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.config.model import Kafka
 from tests.unit.hostile import recordings
@@ -39,15 +34,6 @@ def hostile(seed: int, answers: int) -> Outcome:
     """Polls until so many damaged answers were given."""
     with cluster(recordings.kafka(), seed) as peer, Watched(section(peer), KafkaReader, DEADLINE) as watched:
         return besiege(watched, peer, FIRST, sorted({key for _, key, _ in peer.recording.any} - FIRST), answers, FACTS)
-
-
-@pytest.fixture(autouse=True)
-def _no_thread_dies() -> Iterator[None]:
-    died: list[str] = []
-    before, threading.excepthook = threading.excepthook, lambda args: died.append(repr(args.exc_value))
-    yield
-    threading.excepthook = before
-    assert [] == died
 
 
 def test_1000_damaged_answers_of_kafka_change_nothing_that_lasts() -> None:
