@@ -31,6 +31,10 @@ def echo(key: int, version: int, body: bytes) -> bytes:
     return b""
 
 
+def hangs_up(key: int, version: int, body: bytes) -> None:
+    """At the first request after ApiVersions."""
+
+
 def trusting(folder: Path, **more: str) -> dict[str, str]:
     return {**TLS, "ssl_cafile": str(folder / "ca.pem"), **more}
 
@@ -79,7 +83,7 @@ def login_where_none_is_taken(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "Set `security_protocol` to `SASL_SSL` or `SASL_PLAINTEXT`, with `sasl_mechanism`, user and secret.",
 )
 def no_login_where_one_is_wanted(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(plain(stack, broker(lambda key, version, body: None)))
+    return at(plain(stack, broker(hangs_up)))
 
 
 @CASES.add(

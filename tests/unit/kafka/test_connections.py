@@ -24,6 +24,7 @@ from tests.unit.kafka.fake_broker import broker, certificates, exactly, listener
 from tests.unit.kafka.sasl_broker import ECHO, sasl_answers
 
 METADATA = Request(3, 12, b"\0\0\1\0")
+NO_KEY = "no certificate with its key, or a key whose password is another one"
 TOO_LARGE = (
     "HERE: an answer of 2147483647 bytes is not Kafka's; allowed are 268435456 "
     "(client property receive_message_max_bytes)"
@@ -78,8 +79,7 @@ def test_tls_works_with_the_right_ca(pem: tuple[Path, Path, Path]) -> None:
         ({"ssl_cafile": "key.pem"}, "ssl_cafile FOLDER/key.pem can't be used: NO_CERTIFICATE_OR_CRL_FOUND"),
         (
             {"ssl_cafile": "ca.pem", "ssl_certfile": "ca.pem"},
-            "ssl_certfile FOLDER/ca.pem can't be used: no certificate with its key, "
-            "or a key whose password is another one",
+            f"ssl_certfile FOLDER/ca.pem can't be used: {NO_KEY}",
         ),
     ],
 )
