@@ -10,15 +10,17 @@ import ssl
 import threading
 from binascii import Error as NotBase64
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 
 import bcrypt
+from pydantic import SecretStr
 
 from exporter.config.mistakes import ConfigError
 from exporter.config.web import WebFile, anchored, load_web
+from exporter.config.web_tls import admits
 from exporter.http_response import Request, Response, text
 
 log = logging.getLogger(__name__)
@@ -68,6 +70,11 @@ class WebSecurity:
                         log.error("web configuration not read anew, the one before stays in force: %s", line)
             return self._loaded
 
+    def welcomes(self, connection: ssl.SSLSocket) -> bool:
+        """Whether this client's certificate is one of those that `client_allowed_sans` names."""
+        tls = self.current().web.tls_server_config
+        return tls is None or admits(connection, tls.client_allowed_sans)
+
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
@@ -89,7 +96,11 @@ class Guard:
 
     def __call__(self, request: Request) -> Response:
         """The site's answer, or 401."""
-        users = self.security.current().web.basic_auth_users
+        web = self.security.current().web
+        response = self._answer(request, web.basic_auth_users)
+        return replace(response, headers={**response.headers, **web.headers}) if web.headers else response
+
+    def _answer(self, request: Request, users: Mapping[str, SecretStr]) -> Response:
         if not users or self._is_one_of(request, {name: hash_.get_secret_value() for name, hash_ in users.items()}):
             return self.site(request)
         ask = {"WWW-Authenticate": 'Basic realm="mq-exporter", charset="UTF-8"'}

@@ -52,6 +52,9 @@ class Handler(BaseHTTPRequestHandler):
             if isinstance(self.connection, ssl.SSLSocket):
                 self.connection.settimeout(patience)
                 self.connection.do_handshake()
+                if not self.server.welcomes(self.connection):
+                    log.debug("%s: its certificate has none of client_allowed_sans", self.address_string())
+                    return
             self.close_connection = False
             while not self.close_connection:
                 self.close_connection = True

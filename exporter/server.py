@@ -49,10 +49,12 @@ class Server(ThreadingHTTPServer):
         answer: Callable[[Request], Response],
         limits: Limits | None = None,
         tls: Callable[[], ssl.SSLContext | None] = lambda: None,
+        welcomes: Callable[[ssl.SSLSocket], bool] = lambda _: True,
     ) -> None:
         self.answer = answer
         self.limits = limits or Limits()
         self.tls = tls
+        self.welcomes = welcomes  # asked after the handshake, when the client's certificate is known
         self.connections = Connections(self.limits.connections)
         self._thread = threading.Thread(target=self.serve_forever, args=[0.1], name="http", daemon=True)
         host, port = split_host_port(address)

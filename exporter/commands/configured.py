@@ -12,6 +12,7 @@ from exporter.config.load import load
 from exporter.config.mistakes import ConfigError, Mistake
 from exporter.config.model import Config, Kafka, RabbitMQ
 from exporter.config.quick import every_option, quick
+from exporter.config.web import load_web
 
 
 def loader(arguments: argparse.Namespace) -> Callable[[], Config]:
@@ -23,7 +24,10 @@ def loader(arguments: argparse.Namespace) -> Callable[[], Config]:
             text = f"give either --config or {', '.join(beside)}: clusters of a file are described in the file"
             raise ConfigError([Mistake("command line", None, None, "", text)])
         config = quick(arguments.options) if arguments.config is None else load(arguments.config)
-        return _overridden(config, arguments)
+        config = _overridden(config, arguments)
+        if config.web.config_file is not None:
+            load_web(config.web.config_file)  # a reload takes the whole or nothing: this is a part of it
+        return config
 
     return read
 

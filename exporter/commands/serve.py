@@ -64,7 +64,8 @@ def listen(address: str, site: Site, security: WebSecurity | None) -> Server:
     """The server, behind TLS and basic authentication where they are configured. Raises CannotListenError."""
     if security is None:
         return Server(address, site)
-    return Server(address, Guard(site, security), tls=lambda: security.current().context)
+    guard = Guard(site, security)
+    return Server(address, guard, tls=lambda: security.current().context, welcomes=security.welcomes)
 
 
 def catch_signals() -> queue.SimpleQueue[int]:

@@ -125,7 +125,8 @@ def _unknown(place: Path, root: type[BaseModel]) -> str:
 
 
 def _keys(section: type[BaseModel] | None) -> list[str]:
-    return [] if section is None else [name for name in section.model_fields if name not in NOT_IN_FILES]
+    fields = {} if section is None else section.model_fields
+    return [field.alias or name for name, field in fields.items() if name not in NOT_IN_FILES]
 
 
 def section_at(path: Path, root: type[BaseModel] = Config) -> type[BaseModel] | None:
