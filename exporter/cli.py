@@ -143,8 +143,8 @@ def _clusters(parser: Parser) -> None:
                        f"the SASL password comes from {KAFKA_PASSWORD_ENV}")  # fmt: skip
     group.add_argument("--rabbitmq", action="append", default=[], metavar="[NAME=]http://USER@HOST:15672",
                        help=f"a RabbitMQ cluster, by the management URL of a node; may be repeated. The password "
-                       f"comes from {PASSWORD_ENV} or --rabbitmq-password-file; one in the URL works, "
-                       f"but every user of this machine sees it")  # fmt: skip
+                       f"comes from {PASSWORD_ENV} or --rabbitmq-password-file; one in the URL is refused, "
+                       f"since every user of this machine would see it")  # fmt: skip
     group.add_argument("--rabbitmq-password-file", metavar="FILE", type=Path,
                        help="a file that holds the password of RabbitMQ")  # fmt: skip
     group.add_argument("--interval", metavar="TIME", help="time between two polls, such as 30s; default 15s")

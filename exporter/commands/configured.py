@@ -11,7 +11,7 @@ from exporter.config.addresses import check_listen_address
 from exporter.config.load import load
 from exporter.config.mistakes import ConfigError, Mistake
 from exporter.config.model import Config, Kafka, RabbitMQ
-from exporter.config.quick import every_option, quick
+from exporter.config.quick import KAFKA_PASSWORD_ENV, PASSWORD_ENV, every_option, quick
 from exporter.config.web import load_web
 
 
@@ -47,11 +47,22 @@ def _overridden(config: Config, arguments: argparse.Namespace) -> Config:
         "config_file": said.get("web_config_file"),
     }
     log = {"level": said.get("log_level"), "format": said.get("log_format")}
+    hidden = {"other_secrets": secret_variables(config)}
     return config.model_copy(
         update={
             "web": config.web.model_copy(update=_given(web)),
             "log": config.log.model_copy(update=_given(log)),
+            "rabbitmq": tuple(entry.model_copy(update=hidden) for entry in config.rabbitmq),
         }
+    )
+
+
+def secret_variables(config: Config) -> tuple[str, ...]:
+    """The environment variables that hold secrets of any cluster."""
+    secrets = [secret for kafka in config.kafka for secret in kafka.secrets.values()]
+    secrets += [entry.password for entry in config.rabbitmq if entry.password is not None]
+    return tuple(
+        sorted({secret.env for secret in secrets if secret.env is not None} | {PASSWORD_ENV, KAFKA_PASSWORD_ENV})
     )
 
 

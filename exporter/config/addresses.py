@@ -16,6 +16,10 @@ def split_host_port(value: str) -> tuple[str, int]:
 
 def check_bootstrap(value: str) -> str:
     """One bootstrap server. Raises ValueError when host or port is missing, or when it is a URL."""
+    if "@" in value:
+        raise ValueError(
+            "leave user and password out; write `sasl.username` under `client:`, the password in `secrets:`"
+        )
     if "://" in value:
         raise ValueError("expected HOST:PORT without a scheme; TLS is set with `client: {security_protocol: SSL}`")
     host, port = split_host_port(value)

@@ -57,8 +57,9 @@ def plain_secrets(document: Document) -> Iterator[Mistake]:
 def keys_not_for_files(document: Document) -> Iterator[Mistake]:
     """Keys that only the command line may set."""
     for path, entry in entries(document.data, "rabbitmq"):
-        for key in NOT_IN_FILES & entry.keys():
-            yield document.mistake((*path, key), "a secret in plain text; write `password: {file: PATH}` instead")
+        for key in sorted(NOT_IN_FILES & entry.keys()):
+            text = "a secret in plain text; write `password: {file: PATH}` instead"
+            yield document.mistake((*path, key), text if key == "url_password" else "not a key of the file")
 
 
 def incomplete_logins(document: Document) -> Iterator[Mistake]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -10,6 +11,7 @@ import yaml
 
 from exporter.config.mistakes import ConfigError, Mistake, Path, dotted
 
+SECRETIVE = re.compile(r"(?i)pass|secret|token|users|env")
 DEEPEST = 20  # levels; also ends an alias that contains itself
 MOST_VALUES = 200_000  # aliases of aliases can make a small file endless
 
@@ -77,7 +79,10 @@ def parse(text: str, origin: str) -> Document:
         context = error.context
         if context and error.context_mark and mark and error.context_mark.line != mark.line:
             context += f" from line {error.context_mark.line + 1} on:"
-        document.mistakes.append(_broken(origin, mark, " ".join(filter(None, (context, error.problem)))))
+        problem = error.problem or ""
+        if "alias" in problem:  # what is named may be a password that begins with `*`
+            problem = "an alias (`*NAME`) that no anchor defines; put text that begins with `*` in quotes"
+        document.mistakes.append(_broken(origin, mark, " ".join(filter(None, (context, problem)))))
     except yaml.reader.ReaderError as error:
         what = f"not a text file: character #x{error.character:02x} at offset {error.position}"
         document.mistakes.append(Mistake(origin, None, None, "", what))
@@ -119,7 +124,8 @@ class _Walk:
     def refuse_tag(self, node: yaml.Node, path: Path, usual: str) -> None:
         if node.tag != usual:
             tag = node.tag.removeprefix("tag:yaml.org,2002:")
-            text = f"`{tag}` values are not known here; write plain text in quotes"
+            hidden = any(SECRETIVE.search(part) for part in path if isinstance(part, str))  # it may be half a password
+            text = f"{'tagged' if hidden else f'`{tag}`'} values are not known here; write plain text in quotes"
             self.document.mistakes.append(self.document.mistake(path, text))
 
     def item(self, node: yaml.Node, path: Path) -> Any:

@@ -12,7 +12,7 @@ from exporter.config.document import Document
 from exporter.config.mistakes import Mistake, Path, dotted
 from exporter.config.model import Config
 
-NOT_IN_FILES = frozenset({"url_password"})
+NOT_IN_FILES = frozenset({"url_password", "other_secrets"})
 EXPECTED = {
     "tuple_type": "expected a list, {got}",
     "dict_type": "expected keys with values, {got}",
@@ -27,6 +27,7 @@ EXPECTED = {
     "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be {ge} or more",
 }
+MAY_BE_SECRET = frozenset({"basic_auth_users", "cli_env"})  # values below these keys are never repeated
 ONE_VALUE = frozenset({"str", "int", "float", "bool"})  # pydantic's names for the members of a union
 
 
@@ -51,6 +52,8 @@ def _place(loc: Path, data: Any) -> Path:
 
 def _sentence(error: Mapping[str, Any], place: Path, data: Any, root: type[BaseModel]) -> str:
     kind, value = error["type"], _at(place, data)
+    if len(place) > 1 and place[-2] in MAY_BE_SECRET and kind in EXPECTED:
+        return EXPECTED[kind].format(got="got something else") + _hint(kind, value)
     if kind == "extra_forbidden":
         return _unknown(place, root)
     if kind == "missing":

@@ -156,7 +156,8 @@ class RabbitMQ(Section):
     """A user with the tag `monitoring`."""
     password: Secret | None = None
     """Where the password is; without it, `guest`."""
-    url_password: SecretStr | None = None  # set by the command line from `http://user:password@host`
+    url_password: SecretStr | None = None  # for callers in Python; no file and no option sets it
+    other_secrets: tuple[str, ...] = ()  # environment variables with secrets of any cluster: not for `cli`
     ca_file: Path | None = None
     """Certificates (PEM) to trust for https, instead of the system's."""
     client_cert_file: Path | None = None
@@ -179,7 +180,7 @@ class RabbitMQ(Section):
     """The most series this cluster may have; the number dropped is published."""
     node_metrics: bool = True
     """Ask each node's own Prometheus endpoint too. They are discovered."""
-    node_metrics_urls: dict[str, str] = {}
+    node_metrics_urls: dict[str, ManagementURL] = {}
     """Node name to the URL of its Prometheus endpoint, where the discovered address can't be reached."""
     cli: tuple[str, ...] = ()
     """A command that runs rabbitmqctl with the cluster's cookie, word by word: exact ages of quorum queues."""

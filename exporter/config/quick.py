@@ -37,6 +37,7 @@ class Options:
 def quick(options: Options) -> Config:
     """The configuration that these options mean. Raises ConfigError that name the option."""
     properties, mistakes = _properties(options.kafka_properties)
+    mistakes += [_password_in(value) for value in options.rabbitmq if ":" in _login(value)]
     kafka = [_kafka(value, properties, options) for value in options.kafka]
     rabbitmq = [_rabbitmq(value, options) for value in options.rabbitmq]
     document = Document("command line", {"kafka": kafka, "rabbitmq": rabbitmq})
@@ -73,17 +74,28 @@ def _rabbitmq(value: str, options: Options) -> dict[str, Any]:
     entry, url = _named(value)
     scheme, slashes, rest = url.partition("://")
     login, _, address = rest.rpartition("@")  # not urlsplit: people leave `/` and `#` in passwords unescaped
-    user, colon, password = login.partition(":")
+    user = login.partition(":")[0]
     entry |= {"urls": [scheme + slashes + address]} | _pace(options)
     if user:
         entry["username"] = unquote(user)
-    if colon:
-        entry["url_password"] = unquote(password)
-    elif options.rabbitmq_password_file is not None:
+    if options.rabbitmq_password_file is not None:
         entry["password"] = {"file": str(options.rabbitmq_password_file)}
     elif PASSWORD_ENV in os.environ:
         entry["password"] = {"env": PASSWORD_ENV}
     return entry
+
+
+def _login(value: str) -> str:
+    """All of the URL before its host."""
+    return _named(value)[1].partition("://")[2].rpartition("@")[0]
+
+
+def _password_in(value: str) -> Mistake:
+    what = (
+        "a password in the URL is seen by every user of this machine; leave it out, and set "
+        f"{PASSWORD_ENV} or give --rabbitmq-password-file FILE"
+    )
+    return Mistake(f"--rabbitmq {_scrubbed(value)}", None, None, "", what)
 
 
 def _properties(pairs: Sequence[str]) -> tuple[dict[str, Any], list[Mistake]]:

@@ -64,6 +64,7 @@ INSTEAD = {
     "ssl_keystore_location": "Java key stores are not read; export PEM files for ssl_certfile and ssl_keyfile",
     "ssl_truststore_location": "Java key stores are not read; export a PEM file and name it in ssl_cafile",
 }
+TOKEN_URL = "sasl_oauthbearer_token_endpoint_url"  # noqa: S105 - a property's name
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -112,6 +113,10 @@ def check_client(properties: Mapping[str, Value], secrets: Collection[str] = ())
     given: dict[str, Value] = {standard_name(name): value for name, value in properties.items()}
     names = [standard_name(name) for name in (*properties, *secrets)]
     mistakes += [f"client property {name} is given twice" for name in sorted({n for n in names if names.count(n) > 1})]
+    endpoint = str({standard_name(name): value for name, value in properties.items()}.get(TOKEN_URL, ""))
+    if "@" in endpoint:
+        mistakes.append(f"{TOKEN_URL}: leave user and password out of the URL; write sasl_oauthbearer_client_id and, "
+                        "under `secrets:`, sasl_oauthbearer_client_secret")  # fmt: skip
     return mistakes + _check_choices({**dict.fromkeys(map(standard_name, secrets), "secret"), **given})
 
 

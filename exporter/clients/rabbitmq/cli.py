@@ -124,7 +124,7 @@ def evaluate(config: RabbitMQ, expression: str) -> Any:
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, **config.cli_env}, start_new_session=True,
+            env=_environment(config), start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -137,6 +137,12 @@ def evaluate(config: RabbitMQ, expression: str) -> Any:
     except ValueError:
         raise RequestError(_strange("JSON")) from None
     return answer.get("value", answer) if isinstance(answer, dict) else answer
+
+
+def _environment(config: RabbitMQ) -> dict[str, str]:
+    """Ours without the variables that hold secrets, which are no business of the tool, and what is configured."""
+    ours = {name: value for name, value in os.environ.items() if name not in config.other_secrets}
+    return ours | config.cli_env
 
 
 def _finished(process: subprocess.Popen[bytes], timeout: float) -> tuple[bytes, bytes]:

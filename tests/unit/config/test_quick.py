@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from exporter.config.mistakes import ConfigError
 from exporter.config.model import Config, Kafka, RabbitMQ, Secret
 from exporter.config.quick import Options, every_option, quick
+
+NO_PASSWORD = "a user without a password; set MQ_RABBITMQ_PASSWORD or give --rabbitmq-password-file FILE"
 
 
 @pytest.fixture(autouse=True)
@@ -51,11 +52,17 @@ def test_properties_are_read_as_yaml_reads_them() -> None:
     assert expected == quick(Options(kafka=["a:1"], kafka_properties=pairs))
 
 
-def test_a_password_in_the_url_is_used_and_kept_out_of_sight() -> None:
-    config = quick(Options(rabbitmq=["http://mon%40itor:p%3Aw:/#@x@h:15672"]))
-    rabbit = RabbitMQ(urls=("http://h:15672",), username="mon@itor", url_password=SecretStr("p:w:/#@x"))
-    assert Config(rabbitmq=(rabbit,)) == config
-    assert "p:w" not in repr(config)
+def test_a_password_in_the_url_is_refused_without_repeating_it() -> None:
+    why = "leave it out, and set MQ_RABBITMQ_PASSWORD or give --rabbitmq-password-file FILE"
+    assert [
+        f"--rabbitmq [...]@h:15672: a password in the URL is seen by every user of this machine; {why}",
+        f"--rabbitmq [...]@h:15672: {NO_PASSWORD}",
+    ] == told(rabbitmq=["http://mon%40itor:p%3Aw:/#@x@h:15672"])
+
+
+def test_a_login_among_the_brokers_is_refused_without_repeating_it() -> None:
+    why = "leave user and password out; write `sasl.username` under `client:`, the password in `secrets:`"
+    assert [f"--kafka [...]@h:9092: {why}"] == told(kafka=["me:hunter2@h:9092"])
 
 
 def test_the_password_comes_from_the_environment_or_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from tests.unit.hostile.kafka_peer import Peer, cluster
 from tests.unit.hostile.siege import Outcome, besiege, honest
 from tests.unit.hostile.watched import Watched
 
-TIMEOUT = 0.5
-DEADLINE = 15.0  # of a poll that takes two timeouts at most where the machine is idle
+TIMEOUT = 1.0
+DEADLINE = 20.0  # of a poll that takes two timeouts at most where the machine is idle
 FIRST = frozenset({3, 18})  # Metadata, ApiVersions: without them a poll has nothing more to ask
 FACTS = (
     "mq_kafka_group_committed_offset",

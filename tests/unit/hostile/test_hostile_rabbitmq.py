@@ -14,8 +14,8 @@ from tests.unit.hostile.rabbitmq_peer import Peer, cluster
 from tests.unit.hostile.siege import Outcome, besiege, honest
 from tests.unit.hostile.watched import Watched
 
-TIMEOUT = 0.5
-DEADLINE = 15.0  # of a poll that takes two timeouts at most where the machine is idle
+TIMEOUT = 1.0
+DEADLINE = 20.0  # of a poll that takes two timeouts at most where the machine is idle
 FACTS = (
     "mq_rabbitmq_queue_messages_ready",
     "mq_rabbitmq_queue_messages_unacknowledged",

@@ -31,8 +31,8 @@ REFUSALS: list[tuple[str, object, str]] = [
         f"{AT}.client_auth_type",
         "RequireAnyClientCert",
         (
-            "RequireAnyClientCert is not offered: certificates are always verified here; write VerifyClientCertIfGiven or "
-            "RequireAndVerifyClientCert, with `client_ca_file`"
+            "RequireAnyClientCert is not offered: certificates are always verified here; "
+            "write VerifyClientCertIfGiven or RequireAndVerifyClientCert, with `client_ca_file`"
         ),
     ),
     (
