@@ -42,9 +42,12 @@ A commented example is in [examples/mq-exporter.yaml](../examples/mq-exporter.ya
   none of it. `web.listen_address`, `web.config_file` and `state_dir` count from the next start.
 - `--web.*` and `--log.*` on the command line win over the file.
 - `web.config_file` is a file in Prometheus' own format. It is looked at for each connection, so that new certificates
-  and users count at once; while it is wrong, the one before stays in force and the log says why. Its keys:
-  `tls_server_config` (`cert_file`, `key_file`, `client_ca_file`, `client_auth_type`, `min_version`, `max_version`) and
-  `basic_auth_users` (user to bcrypt hash, from `htpasswd -nBC 10 USER`).
+  and users count at once; while it is wrong, the one before stays in force and the log says why; a reload is then
+  refused. Its keys: `tls_server_config` (`cert_file`, `key_file`, `client_ca_file`, `client_auth_type`,
+  `client_allowed_sans`, `min_version`, `max_version`, `cipher_suites`, `prefer_server_cipher_suites`,
+  `curve_preferences` with one curve), `http_server_config` (`headers`) and `basic_auth_users` (user to bcrypt hash, from
+  `htpasswd -nBC 10 USER`). What the format has beyond that (HTTP/2, `rate_limit`, certificates inline, client
+  certificates that nobody verifies, TLS 1.0 and 1.1) is refused with a reason, and never ignored.
 
 Written by `mq-exporter metrics-doc --configuration`; do not edit.
 """
