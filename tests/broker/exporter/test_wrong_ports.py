@@ -14,7 +14,6 @@ from exporter.model.common import Kind
 from tests.unit.errors import kafka_cases, rabbitmq_cases
 from tests.unit.errors.case import Cases
 
-
 pytestmark = pytest.mark.plain
 
 
