@@ -45,8 +45,8 @@ A commented example is in [examples/mq-exporter.yaml](../examples/mq-exporter.ya
   and users count at once; while it is wrong, the one before stays in force and the log says why; a reload is then
   refused. Its keys: `tls_server_config` (`cert_file`, `key_file`, `client_ca_file`, `client_auth_type`,
   `client_allowed_sans`, `min_version`, `max_version`, `cipher_suites`, `prefer_server_cipher_suites`,
-  `curve_preferences` with one curve), `http_server_config` (`headers`) and `basic_auth_users` (user to bcrypt hash, from
-  `htpasswd -nBC 10 USER`). What the format has beyond that (HTTP/2, `rate_limit`, certificates inline, client
+  `curve_preferences` with one curve), `http_server_config` (`headers`) and `basic_auth_users` (user to bcrypt hash,
+  from `htpasswd -nBC 10 USER`). What the format has beyond that (HTTP/2, `rate_limit`, certificates inline, client
   certificates that nobody verifies, TLS 1.0 and 1.1) is refused with a reason, and never ignored.
 
 Written by `mq-exporter metrics-doc --configuration`; do not edit.
