@@ -82,7 +82,7 @@ def explain(error: BaseException, address: str, timeout: float) -> Failure:
     if any(isinstance(one, timeouts) for one in chain):
         return late(address, timeout)
     if any(isinstance(one, (ConnectionResetError, urllib3.exceptions.ProtocolError)) for one in chain):
-        port = "a TLS port (write https://), another port (Kafka's, AMQP's; management is 15672)"
+        port = "a TLS port (write https://), the AMQP port or Kafka's (management is 15672)"
         what = f"closed without an answer: is it {port}, or a node going down?"
         return Failure(Kind.UNREACHABLE, f"{address}: {what}")
     reason = next((one.strerror for one in chain if isinstance(one, OSError) and one.strerror), type(error).__name__)
