@@ -196,8 +196,8 @@ def rabbitmqs_amqp_port(stack: ExitStack, folder: Path) -> dict[str, Any]:
 
 @CASES.add(
     Kind.UNREACHABLE,
-    "HERE: closed without an answer: is it a TLS port (write https://), the AMQP port or Kafka's (management is 15672), "
-    "or a node going down?",
+    "HERE: closed without an answer: is it a TLS port (write https://), the AMQP port or Kafka's (management is "
+    "15672), or a node going down?",
     "Whoever listens there takes a connection and ends it without a word. A Kafka broker does that: it takes the "
     "request for a very long one.",
     "Check the port; look at the node's log at that time.",
