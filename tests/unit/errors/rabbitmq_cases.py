@@ -52,7 +52,7 @@ def password_file_that_is_gone(stack: ExitStack, folder: Path) -> dict[str, Any]
 
 @CASES.add(
     Kind.AUTHORIZATION,
-    "HERE: /api/overview: the user lacks the `monitoring` tag: rabbitmqctl set_user_tags USER monitoring",
+    "HERE: /api/overview: the user lacks the `monitoring` tag (rabbitmqctl set_user_tags USER monitoring)",
     "The password is right, and the user may not use the management API.",
     "Give the user the tag, as it says.",
 )
