@@ -122,7 +122,8 @@ class NodeEndpoints:
             except RequestError as error:
                 failures[node] = error.failure
             else:
-                self.urls[node] = sorted(self.urls.get(node, []), key=lambda url, best=pages[node].url: url != best)  # type: ignore[misc]
+                if node in self.urls:  # it may have left since it was asked
+                    self.urls[node] = sorted(self.urls[node], key=lambda url, best=pages[node].url: url != best)  # type: ignore[misc]
         return Collected(pages, failures)
 
     def close(self) -> None:

@@ -176,9 +176,7 @@ class Peer:
 
     def _answer(self, sock: socket.socket, address: str, path: str) -> bool:
         """Whether the connection stays open."""
-        body = self.recording.answers.get(f"http://{address}{path}")
-        if body is None:  # management asks its URLs in turn: what one node says, all say
-            body = next((b for url, b in self.recording.answers.items() if url.endswith(path) and "/api/" in url), None)
+        body = self.recording.answer(address, path)
         if body is None:
             sock.sendall(head(0, status="404 Not Found"))
             return True

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HERE = Path(__file__).parent
 KAFKA, RABBITMQ = HERE / "kafka.json.gz", HERE / "rabbitmq.json.gz"
@@ -40,6 +41,14 @@ class RabbitRecording:
     urls: tuple[str, ...]
     nodes: dict[str, str]
     answers: dict[str, bytes]
+
+    def answer(self, address: str, path: str) -> bytes | None:
+        """What was said there; else what any node said of that path, whichever columns were asked for."""
+        found = self.answers.get(f"http://{address}{path}")
+        if found is None and path.startswith("/api/"):
+            wanted = path.partition("?")[0]
+            found = next((body for url, body in self.answers.items() if urlsplit(url).path == wanted), None)
+        return found
 
 
 @cache
