@@ -69,16 +69,20 @@ class Memory:
         self.coordinators.update({group.name: group.coordinator for group in groups})
 
     def withheld(self, found: Collection[str], silent: Collection[int], leaders: tuple[int, ...]) -> list[str]:
-        """Groups seen before that may still be there: their coordinator can't be asked, or there is none now.
+        """Groups seen before that may still be there: their coordinator can't be asked, has just moved, or is none.
 
         `leaders` has the leader of each partition of the offsets topic; it tells where a group's coordinator is now.
+        While one moves, neither the old nor the new one lists its groups: the next poll says whether they are gone.
         """
-        return [group for group in self.coordinators if group not in found and self._unknown(group, silent, leaders)]
+        unknown = [group for group in self.coordinators if group not in found and self._unknown(group, silent, leaders)]
+        if leaders:
+            self.coordinators |= {group: leaders[coordinator_partition(group, len(leaders))] for group in unknown}
+        return unknown
 
     def _unknown(self, group: str, silent: Collection[int], leaders: tuple[int, ...]) -> bool:
         if leaders:
             coordinator = leaders[coordinator_partition(group, len(leaders))]
-            return coordinator < 0 or coordinator in silent
+            return coordinator < 0 or coordinator in silent or coordinator != self.coordinators[group]
         return self.coordinators[group] in silent
 
     def state(self) -> dict[str, Any]:

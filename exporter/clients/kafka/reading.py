@@ -63,12 +63,24 @@ class Reading:
         self._listed |= asked
         self.parts.groups.list(sorted(asked), self.groups, run)
 
+    def _list_again(self, known: Iterable[str], run: Recorder) -> None:
+        """Ask every broker again for groups that nobody lists now: a coordinator may have moved between two answers."""
+        fresh = GroupTable()
+        self.parts.groups.list(sorted(self._listed), fresh, run)
+        fresh.settle(self._coordinator)
+        self.groups.silent |= fresh.silent
+        self.groups.groups |= {
+            name: fresh.groups[name] for name in known if name in fresh.groups and name not in self.groups.groups
+        }
+
     def read_groups(self) -> None:
         """Groups of the brokers that are new in this poll, then descriptions of all."""
         memory, table = self.parts.memory, self.groups
         with self._listing as run:
             self._list(set(self.parts.brokers.known) - self._listed, run)
             memory.contradictions["group_on_two_brokers"] += table.settle(self._coordinator)
+            if memory.coordinators.keys() - table.groups.keys():
+                self._list_again(memory.coordinators.keys(), run)
             self.parts.groups.describe(table, run)
             # without that right a list holds only the groups with a right of their own
             if not self.parts.hidden.groups(table.groups, run) and not self.parts.membership.may_describe:

@@ -35,10 +35,16 @@ def test_a_group_that_nobody_lists_is_withheld_while_its_coordinator_is_silent()
 
 
 def test_where_the_offsets_topic_is_known_its_leader_is_the_coordinator() -> None:
-    memory = remembering(("a", 1))
-    assert memory.withheld((), {1}, (7,)) == []  # broker 7 has it now, and answered
+    memory = remembering(("a", 7))
+    assert memory.withheld((), {1}, (7,)) == []  # broker 7 has it, and answered
     assert memory.withheld((), {7}, (7,)) == ["a"]
     assert memory.withheld((), set(), (-1,)) == ["a"]  # the partition has no leader: the group has no coordinator
+
+
+def test_a_group_whose_coordinator_has_just_moved_is_gone_only_when_the_new_one_does_not_list_it_either() -> None:
+    memory = remembering(("a", 1))
+    assert memory.withheld((), set(), (7,)) == ["a"]  # neither the old nor the new one lists it while it moves
+    assert memory.withheld((), set(), (7,)) == []
 
 
 def test_labels_are_the_same_objects_from_poll_to_poll() -> None:
