@@ -136,4 +136,10 @@ DIFFERENCES = """
   taken from the nodes' own pages, which are right at once (unless `node_metrics: false`).
 - RabbitMQ 4.x calls a refused login `Not_Authorized`: the kind is `authentication` for both.
 - Kafka before 4.2 has no share and no Streams groups: none are listed, the collectors succeed.
+
+## Known limits
+
+- RabbitMQ 4.3, while a node is frozen: its peers' `/metrics` answers at once (0.07 s seen), but `/metrics/detailed`,
+  where depths come from, takes 10 s, and the management API hangs as in 3.10. With a `timeout` of less than that, depths are
+  withheld, and `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`).
 """

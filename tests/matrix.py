@@ -100,6 +100,8 @@ def read(report: Path) -> Run:
 def _outcomes(suite: ElementTree.Element) -> Iterator[tuple[str, str]]:
     seen: dict[str, str] = {}
     for case in suite.iter("testcase"):
+        if case.get("classname") is None:
+            continue  # of a run that was interrupted
         name = f"{str(case.get('classname')).replace('.', '/')}.py::{case.get('name')}"
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
