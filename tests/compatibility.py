@@ -140,6 +140,6 @@ DIFFERENCES = """
 ## Known limits
 
 - RabbitMQ 4.3, while a node is frozen: its peers' `/metrics` answers at once (0.07 s seen), but `/metrics/detailed`,
-  where depths come from, takes 10 s, and the management API hangs as in 3.10. With a `timeout` of less than that, depths are
+  where depths come from, takes 10 s, and the management API hangs as in 3.10. With a shorter `timeout`, depths are
   withheld, and `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`).
 """
