@@ -90,7 +90,7 @@ class Bench:
             took, skipped = served.all_ages(one, whole.group_partitions)
             self.note(ages_all_s=took, ages_polls_skipped=skipped)
             window = INTERVAL - 4 * whole.page
-            pace = max(round(1.5 * one.poll_seconds(), 1), 0.5)  # of polls right after one another, none left out
+            pace = max(round(1.2 * one.poll_seconds(), 1), 0.5)  # of polls right after one another
             plain, packed = (served.quiet_scrapes(one, SCRAPES, form, window) for form in ("identity", "gzip"))
         self.note(
             series=plain.series,
@@ -105,7 +105,7 @@ class Bench:
         )
         with served.exporter(folder / "busy", world.section(interval=pace)) as one:
             served.started(one)
-            busy = served.many_polls(one, self.size(POLLS), SCRAPES)
+            busy = served.many_polls(one, self.size(POLLS), SCRAPES, pace)
         self.note(
             rss_mb=busy.rss_mb,
             rss_growth_mb=busy.growth_mb,

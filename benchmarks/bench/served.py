@@ -28,7 +28,7 @@ AGE, BOUND = b"\nmq_kafka_group_oldest_message_age_seconds{", b"\nmq_kafka_group
 READY, ALL_AGES, POLLS = 120.0, 300.0, 1200.0  # seconds
 LAST = re.compile(rb'\nmq_exporter_collector_last_success_timestamp_seconds\{[^}]*collector="commits"\} (\S+)')
 TOOK = re.compile(rb"\nmq_exporter_poll_duration_seconds\{[^}]*\} (\S+)")
-LOOK = 0.25  # seconds between two looks
+LOOK = 0.05  # seconds between two scrapes while polls run
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,11 @@ class Polls:
     compressed: Scrapes
 
 
-def many_polls(served: Exporter, count: int, per_form: int) -> Polls:
-    """Wait for so many polls; scrape in both forms while they run. Growth is that of the best line after a quarter."""
+def many_polls(served: Exporter, count: int, per_form: int, pace: float) -> Polls:
+    """Wait for so many polls; scrape in both forms while they run. Growth is that of the best line after a quarter.
+
+    Each look takes the whole page, so there are two for each poll (one in `pace` seconds) and no more.
+    """
     seen: list[bytes] = [served.last_poll()]
     points: list[tuple[float, float]] = []
     forms: dict[str, Scrapes] = {}
@@ -179,10 +182,10 @@ def many_polls(served: Exporter, count: int, per_form: int) -> Polls:
         assert time.monotonic() < deadline, f"{len(seen) - 1} polls in {POLLS:.0f} s"
         for encoding in ("identity", "gzip"):
             if encoding not in forms:
-                forms[encoding] = served.scrapes(per_form, encoding, lambda: pause.wait(LOOK / 5))
+                forms[encoding] = served.scrapes(per_form, encoding, lambda: pause.wait(LOOK))
         if (last := served.last_poll()) != seen[-1]:
             seen.append(last)
             points.append((float(len(seen)), served.resident_mb()))
-        pause.wait(LOOK)
+        pause.wait(pace / 2)
     grown = memory.growth(points)
     return Polls(len(seen) - 1, max(value for _, value in points), grown, forms["identity"], forms["gzip"])
