@@ -141,5 +141,6 @@ DIFFERENCES = """
 
 - RabbitMQ 4.3, while a node is frozen: its peers' `/metrics` answers at once (0.07 s seen), but `/metrics/detailed`,
   where depths come from, takes 10 s, and the management API hangs as in 3.10. With a shorter `timeout`, depths are
-  withheld, and `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`).
+  withheld, and `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`). What the plain
+  page has stays: alarms, disk and memory.
 """

@@ -17,6 +17,7 @@ from exporter.model.rabbitmq_node_pages import identity
 
 FAMILIES = ("queue_coarse_metrics", "queue_consumer_count")
 ANYWHERE = frozenset({"", "::", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
+GRACE = 0.5  # seconds in which a request that has passed its deadline may end, and give what it has
 SCHEMES = {"http/prometheus": "http", "https/prometheus": "https"}
 
 
@@ -26,8 +27,9 @@ class Pages:
 
     url: str
     plain: str
-    detailed: str | None  # None: the version has no such page
+    detailed: str | None  # None: the version has no such page, or it did not come
     clock_offset: float | None
+    lack: Failure | None = None  # why the detailed page did not come where there is one
 
 
 @dataclass(slots=True)
@@ -109,7 +111,8 @@ class NodeEndpoints:
 
     def collect(self) -> Collected:
         """What came within the timeout. A node that is late is left to finish, and is not asked again before."""
-        wait([asked.future for asked in self._asked.values()], timeout=max(self._by - time.monotonic(), 0) + 0.1)
+        patience = max(self._by - time.monotonic(), 0) + GRACE
+        wait([asked.future for asked in self._asked.values()], timeout=patience)
         pages, failures = {}, {}
         for node, asked in list(self._asked.items()):
             if not asked.future.done():
@@ -160,7 +163,7 @@ def _ask_at(client: Client, node: str, url: str, detailed: str, patience: float,
     try:
         page = client.get(url, detailed, login, patience, by).body.decode("utf-8", "replace")
     except RequestError as error:
-        if error.failure.kind is not Kind.PROTOCOL:
-            raise
-        return Pages(url, plain, None, answer.clock_offset)
+        # while a peer is frozen, 4.3 gives this page after ten seconds and the plain one at once
+        lack = None if error.failure.kind is Kind.PROTOCOL else error.failure
+        return Pages(url, plain, None, answer.clock_offset, lack)
     return Pages(url, plain, page, answer.clock_offset)

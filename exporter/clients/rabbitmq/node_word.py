@@ -54,6 +54,9 @@ def judge_nodes(
     for node, failure in sorted(collected.failures.items()):
         if nodes is None or node not in nodes or nodes[node].node.up:
             run.failed(f"node {node}", failure)
+    for node, said in sorted(collected.pages.items()):
+        if said.lack is not None:
+            run.failed(f"queues of node {node}", said.lack)
     if collected.pages or collected.failures:
         return
     if silence is not None:

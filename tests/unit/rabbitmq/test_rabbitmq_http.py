@@ -9,15 +9,19 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.clients.rabbitmq import http
+from exporter.clients.rabbitmq.collecting import Run
 from exporter.clients.rabbitmq.failures import RequestError, judge, not_json
 from exporter.clients.rabbitmq.http import Answer, Client, address_of
 from exporter.clients.rabbitmq.management import Management
+from exporter.clients.rabbitmq.node_endpoints import NodeEndpoints
+from exporter.clients.rabbitmq.node_word import hear, judge_nodes
 from exporter.config.model import RabbitMQ
 from exporter.model.common import Kind
 
@@ -295,3 +299,30 @@ def test_plain_http_where_tls_is_spoken_is_explained(tls_port: int) -> None:
     kind, detail = failure(config(tls_port))
     assert kind in {Kind.UNREACHABLE, Kind.PROTOCOL}
     assert "TLS port" in detail or "not HTTP" in detail
+
+
+IDENTITY = b'rabbitmq_identity_info{rabbitmq_node="rabbit@one",rabbitmq_cluster="c"} 1\n'
+
+
+def test_a_node_whose_detailed_page_is_late_keeps_its_plain_one(serving: Callable[..., Server]) -> None:
+    """As RabbitMQ 4.3 does while a peer is frozen: alarms and disk are known, the depths of its queues are not."""
+
+    def serve(connection: socket.socket) -> None:
+        while True:
+            if b"/metrics/detailed" in request_of(connection):
+                hang(connection)
+            connection.sendall(answer(IDENTITY))
+
+    url = f"http://127.0.0.1:{serving(serve).port}"
+    run = Run("node_metrics", 1.0)
+    with ThreadPoolExecutor() as pool:
+        endpoints = NodeEndpoints(config(1, timeout=1.0, node_metrics_urls={"rabbit@one": url}), pool)
+        endpoints.begin()
+        endpoints.start()
+        collected = endpoints.collect()
+        endpoints.close()
+    judge_nodes(run, collected, None, None)
+    word = hear(collected, {}, endpoints.urls)
+    assert ({"rabbit@one"}, {"rabbit@one": {}}, {}) == (set(word.pages), word.counted, collected.failures)
+    told = [(problem.item, problem.kind) for problem in run.problems]
+    assert [("queues of node rabbit@one", Kind.TIMEOUT)] == told
