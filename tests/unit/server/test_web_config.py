@@ -11,6 +11,8 @@ import bcrypt
 import pytest
 import yaml
 
+from exporter import cli
+from exporter.commands.configured import loader
 from exporter.config.mistakes import ConfigError
 from exporter.config.web import load_web
 from exporter.http_guard import Guard, WebSecurity
@@ -241,3 +243,18 @@ def test_headers_are_on_every_answer(tmp_path: Path) -> None:
     assert (401, headers) == (refused.status.value, {name: refused.headers[name] for name in headers})
     allowed = guard(Request("GET", "/", {"authorization": "Basic bWU6c2VjcmV0"}))
     assert (200, headers) == (allowed.status.value, {name: allowed.headers[name] for name in headers})
+
+
+def test_a_configuration_with_a_wrong_web_file_is_refused_whole(tmp_path: Path) -> None:
+    """At the start and at each reload: the loader is what both call."""
+    web, config = tmp_path / "web.yaml", tmp_path / "mq.yaml"
+    config.write_text(f"kafka: [{{bootstrap_servers: ['h:1']}}]\nweb: {{config_file: {web}}}\n")
+    web.write_text(f"basic_auth_users: {{me: '{HASH}'}}\n")
+    load = loader(cli.parse(["--config", str(config)]))
+    assert load().web.config_file == web
+    web.write_text("basic_auth_users: {me: 12345}\n")
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert [f"{web}:1:20: basic_auth_users.me: expected text, got something else; put it in quotes"] == str(
+        caught.value
+    ).splitlines()
