@@ -51,6 +51,7 @@ docs: dev ## writes the reference pages anew from the code
 	$(BIN)/python -m tests.known_faults --write
 	$(BIN)/python -m tests.permissions --write
 	$(BIN)/python -m tests.connection_page --write
+	$(BIN)/python -m tests.matrix --write >/dev/null
 
 demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
 	$(BIN)/python -m drills.demo
