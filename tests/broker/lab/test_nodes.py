@@ -15,11 +15,12 @@ from drills.lab.record import save_process
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
-    return {status.name: status.pid for status in lab.status()}
+    """Of all nodes there are: the lab may have got more systems since `lab` was opened."""
+    return {status.name: status.pid for status in Lab.open(lab.name).status()}
 
 
 def conditions(lab: Lab) -> set[str]:
-    return {status.condition for status in lab.status()}
+    return {status.condition for status in Lab.open(lab.name).status()}
 
 
 def test_up_again_changes_nothing(lab: Lab) -> None:
