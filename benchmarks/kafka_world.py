@@ -40,7 +40,11 @@ class KafkaWorld:
         self.size = min(partitions, TOPIC_SIZE)
         self.topics = [f"{name}-{number}" for number in range(max(partitions // TOPIC_SIZE, 1))]
         self.groups = [f"{name}-group-{number}" for number in range(groups)]
-        self.admin = AdminClient({**client, "log_level": 3})
+        self._renew()
+
+    def _renew(self) -> None:
+        """A client that has to learn who leads: one that was there when topics were made may never ask again."""
+        self.admin = AdminClient({**self.client, "log_level": 3})
 
     @property
     def partitions(self) -> int:
@@ -78,7 +82,8 @@ class KafkaWorld:
         return None if led == self.partitions else f"{led} of {self.partitions}"
 
     def _learn(self, ends: dict[TopicPartition, int]) -> str | None:
-        """Add the ends that leaders tell now; the rest is asked for again, since librdkafka may never answer for it."""
+        """Add the ends that leaders tell now; the rest is asked for again by another client."""
+        self._renew()
         left = [place for place in self.places() if place not in ends]
         asked = self.admin.list_offsets(dict.fromkeys(left, OffsetSpec.latest()), request_timeout=LOOK)
         done, _ = wait(asked.values(), LOOK)
