@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.unit.errors import kafka_cases, rabbitmq_cases
 from tests.unit.errors.case import Case, Cases
+from tests.written_page import write_or_print
 
 PAGE = Path(__file__).parents[1] / "docs" / "connection-errors.md"
 HEAD = """\
@@ -43,14 +44,5 @@ def _title(case: Case) -> str:
 WRITTEN = {"ca": "CA", "tls": "TLS", "sasl": "SASL", "http": "HTTP", "amqp": "AMQP", "rabbitmqs": "RabbitMQ's"}
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page where `--write` is given, else print it."""
-    if arguments == ["--write"]:
-        PAGE.write_text(page())
-    else:
-        sys.stdout.write(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_print(PAGE, page, sys.argv[1:]))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tests import proof
 from tests.reports import cost, rabbitmq, series, values
 from tests.reports.report import REAL, Report
+from tests.written_page import write_or_print
 
 PAGE = proof.ROOT / "docs" / "known-faults.md"
 THEMES = {
@@ -68,14 +69,5 @@ def tests_of(report: Report) -> list[proof.Test]:
     return [proof.Test(f"tests/{path}", name) for path, name in pairs]
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page where `--write` is given, else print it."""
-    if arguments == ["--write"]:
-        PAGE.write_text(page())
-    else:
-        sys.stdout.write(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_print(PAGE, page, sys.argv[1:]))

@@ -10,6 +10,7 @@ from pathlib import Path
 from drills.lab.kafka_security import MONITOR_RIGHTS, Right
 from exporter.clients.kafka import rights as named
 from exporter.clients.rabbitmq.failures import hidden_vhost, no_monitor
+from tests.written_page import write_or_print
 
 PAGE = Path(__file__).parents[1] / "docs" / "permissions.md"
 USER = "probe"
@@ -273,14 +274,5 @@ def _cli() -> Iterable[str]:
     return [f"| {what} | `{line}` |\n" for what, line in CLI_WRONG.items()]
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page where `--write` is given, else print it."""
-    if arguments == ["--write"]:
-        PAGE.write_text(page())
-    else:
-        sys.stdout.write(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_print(PAGE, page, sys.argv[1:]))

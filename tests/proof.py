@@ -15,6 +15,7 @@ from pathlib import Path
 
 from exporter import health
 from exporter.metrics import registry
+from tests.written_page import write_or_print
 
 ROOT = Path(__file__).parents[1]
 BROKER = ROOT / "tests" / "broker"
@@ -159,14 +160,5 @@ def _links(tests: Iterable[Test]) -> str:
     return "; ".join(test.link for test in tests)
 
 
-def main(arguments: list[str]) -> int:
-    """Write the page where `--write` is given, else print it."""
-    if arguments == ["--write"]:
-        PAGE.write_text(page())
-    else:
-        sys.stdout.write(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_or_print(PAGE, page, sys.argv[1:]))
