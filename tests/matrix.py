@@ -34,6 +34,7 @@ class Row:
     rabbitmq_version: str
     prometheus_version: str
     tests: tuple[str, ...] = EVERY
+    profile: str = "plain"
 
     @property
     def environment(self) -> dict[str, str]:

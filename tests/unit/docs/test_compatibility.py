@@ -89,3 +89,8 @@ def test_the_matrix_covers_each_version() -> None:
 
 def test_the_page_is_written_from_the_data() -> None:
     assert compatibility.page(compatibility.load()) == compatibility.PAGE.read_text()
+
+
+@pytest.mark.parametrize("row", matrix.ROWS, ids=lambda row: f"{row.kafka_version}-{row.rabbitmq_version}")
+def test_every_row_chooses_all_that_can_be_chosen(row: matrix.Row) -> None:
+    assert set(versions.CHOSEN.values()) == set(row.environment)
