@@ -18,6 +18,9 @@ MAY_IMPORT = {
     "exporter.page": {"exporter.metrics", "exporter.model"},
     "exporter.budget": {"exporter.metrics", "exporter.model"},
     "exporter.health": {"exporter.metrics", "exporter.model", "exporter.VERSION"},
+    "drills.model": {"drills.model", "drills.reconcile"},
+    "drills.reconcile": {"drills.model"},
+    "drills.criteria": {"drills.criteria", "drills.model", "drills.reconcile"},
     "drills": {"drills"},
 }
 """Part -> what of this project it may import. Parts that are not named here join the others together."""

@@ -1,0 +1,182 @@
+"""Writing to the ledger, and reading it back, for one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from drills.ledger import tables
+from drills.ledger.database import connect
+from drills.model.publish import Attempt, Outcome
+from drills.model.verdict import Judgement, Verdict
+
+Row = Mapping[str, Any]
+
+
+class Ledger:
+    """The rows of one run. Every write is committed when it returns; may be used from several threads and processes."""
+
+    def __init__(self, url: str, run: str) -> None:
+        self.url = url
+        self.run = run
+        self._engine = connect(url)
+
+    def create(self) -> None:
+        """Makes the tables that are not there yet."""
+        tables.metadata.create_all(self._engine)
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        self._engine.dispose()
+
+    # the run
+
+    def begin(self, **values: Any) -> None:
+        """Notes the run itself; the columns of `runs`."""
+        self._insert(tables.runs, state="running", began=time.time(), **values)
+
+    def finish(self, state: str, exit_code: int | None) -> None:
+        """Notes how it ended."""
+        self._update(tables.runs, {}, state=state, ended=time.time(), exit_code=exit_code)
+
+    def about(self) -> Row:
+        """The row of the run. Raises LookupError when there is none."""
+        found = self.rows(tables.runs)
+        if not found:
+            raise LookupError(f"the ledger has no run {self.run!r}")
+        return found[0]
+
+    def note(self, kind: str, text: str, case: str = "", **data: Any) -> None:
+        """One entry of the timeline."""
+        clock = {"wall": time.time(), "monotonic": time.monotonic()}
+        self._insert(tables.timeline, kind=kind, case=case, text=text, data=data, **clock)
+
+    # changes
+
+    def plan_change(self, case: str, kind: str, arguments: Row, is_fault: bool) -> int:
+        """Notes a change before it is made; its number."""
+        with self._engine.begin() as connection:
+            column = tables.changes.c.number
+            last = connection.scalar(sa.select(sa.func.max(column)).where(tables.changes.c.run == self.run))
+            number = (last or 0) + 1
+            row: dict[str, Any] = {"run": self.run, "number": number, "case": case}
+            row |= {"kind": kind, "arguments": arguments}
+            connection.execute(sa.insert(tables.changes).values(**row, is_fault=is_fault, planned=time.time()))
+        return number
+
+    def change(self, number: int, **values: Any) -> None:
+        """Notes what became of a change; the columns of `changes`."""
+        self._update(tables.changes, {"number": number}, **values)
+
+    def standing_changes(self) -> list[Row]:
+        """Changes that were planned and not undone, the last one first."""
+        found = self.rows(tables.changes)
+        return sorted((row for row in found if row["undone"] is None), key=lambda row: row["number"], reverse=True)
+
+    # workers and hooks
+
+    def worker_began(self, **values: Any) -> None:
+        """Notes a process of ours; the columns of `workers`."""
+        self._insert(tables.workers, began=time.time(), **values)
+
+    def worker_ended(self, name: str, exit_code: int | None) -> None:
+        """Notes that it is gone."""
+        self._update(tables.workers, {"name": name}, ended=time.time(), exit_code=exit_code)
+
+    def hook_reached(self, case: str, worker: str, hook: str, event_id: str) -> int:
+        """Notes that a worker stands at a hook, before it says so; the number of the entry."""
+        values = {"case": case, "worker": worker, "hook": hook, "event_id": event_id}
+        return self._insert(tables.hooks, **values, reached=time.time())
+
+    def hook_released(self, number: int) -> None:
+        """Notes that it goes on."""
+        self._update(tables.hooks, {"number": number}, released=time.time())
+
+    # events
+
+    def attempt(self, case: str, event_id: str, worker: str) -> int:
+        """Notes an attempt as PENDING, before it is sent; its number, from 1."""
+        table = tables.attempts.c
+        mine = (table.run == self.run) & (table.case == case) & (table.event_id == event_id)
+        with self._engine.begin() as connection:
+            number = (connection.scalar(sa.select(sa.func.max(table.number)).where(mine)) or 0) + 1
+            row: dict[str, Any] = {"run": self.run, "case": case, "event_id": event_id, "number": number}
+            values = {**row, "worker": worker, "outcome": Outcome.PENDING.value, "detail": {}, "pending": time.time()}
+            connection.execute(sa.insert(tables.attempts).values(**values))
+        return number
+
+    def settle(self, case: str, event_id: str, number: int, outcome: Outcome, **detail: Any) -> None:
+        """Writes the outcome of an attempt."""
+        which = {"case": case, "event_id": event_id, "number": number}
+        self._update(tables.attempts, which, outcome=outcome.value, detail=detail, settled=time.time())
+
+    def delivered(
+        self, case: str, event_id: str, worker: str, place: str, *, redelivered: bool = False, **detail: Any
+    ) -> None:
+        """Notes that an event was handed to a worker, before it is handled."""
+        row = {"case": case, "event_id": event_id, "worker": worker, "place": place, "redelivered": redelivered}
+        self._insert(tables.deliveries, **row, detail=detail, at=time.time())
+
+    def decide(self, case: str, event_id: str, decision: str, **detail: Any) -> None:
+        """Notes what was decided about an event, such as to retry it."""
+        self._insert(tables.decisions, case=case, event_id=event_id, decision=decision, detail=detail, at=time.time())
+
+    def attempts(self, case: str) -> list[Attempt]:
+        """Every attempt of a case."""
+        rows = self.rows(tables.attempts, case)
+        return [Attempt(row["event_id"], row["number"], Outcome(row["outcome"])) for row in rows]
+
+    # what was seen, and what it is judged to be
+
+    def fact(self, case: str, name: str, value: Any, source: str) -> None:
+        """Notes something that was read: who was asked, and the answer as JSON."""
+        clock = {"wall": time.time(), "monotonic": time.monotonic()}
+        self._insert(tables.facts, case=case, name=name, value=value, source=source, **clock)
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Case -> name -> the last value of that name."""
+        found: dict[str, dict[str, Any]] = {}
+        for row in self.rows(tables.facts):
+            found.setdefault(row["case"], {})[row["name"]] = row["value"]
+        return found
+
+    def judge(self, criterion: int, judgement: Judgement) -> None:
+        """Writes a verdict; a later one (`analyze`) takes its place."""
+        values: dict[str, Any] = {"verdict": judgement.verdict.value, "because": judgement.because}
+        values |= {"ids": list(judgement.ids), "evidence": dict(judgement.evidence)}
+        mine = (tables.judgements.c.run == self.run) & (tables.judgements.c.criterion == criterion)
+        with self._engine.begin() as connection:
+            connection.execute(sa.delete(tables.judgements).where(mine))
+            connection.execute(sa.insert(tables.judgements).values(run=self.run, criterion=criterion, **values))
+
+    def judgements(self) -> dict[int, Judgement]:
+        """Criterion -> verdict."""
+        return {
+            row["criterion"]: Judgement(Verdict(row["verdict"]), row["because"], tuple(row["ids"]), row["evidence"])
+            for row in self.rows(tables.judgements)
+        }
+
+    # plumbing
+
+    def rows(self, table: sa.Table, case: str | None = None) -> Sequence[Row]:
+        """The rows of this run in a table, oldest first; of one case when it is given."""
+        query = sa.select(table).where(table.c.run == self.run).order_by(*table.primary_key.columns)
+        if case is not None:
+            query = query.where(table.c.case == case)
+        with self._engine.begin() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _insert(self, table: sa.Table, **values: Any) -> int:
+        with self._engine.begin() as connection:
+            key = connection.execute(sa.insert(table).values(run=self.run, **values)).inserted_primary_key
+        return int(key[0]) if key and isinstance(key[0], int) else 0
+
+    def _update(self, table: sa.Table, which: Row, **values: Any) -> None:
+        query = sa.update(table).where(table.c.run == self.run)
+        for column, value in which.items():
+            query = query.where(table.c[column] == value)
+        with self._engine.begin() as connection:
+            connection.execute(query.values(**values))
