@@ -237,7 +237,7 @@ def _ctl(arguments: argparse.Namespace) -> int:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    install.ensure(arguments.only or record.SYSTEMS, _versions(arguments), report_to(sys.stderr))
+    install.ensure(arguments.only or (*record.SYSTEMS, "postgresql"), _versions(arguments), report_to(sys.stderr))
     return 0
 
 

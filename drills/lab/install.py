@@ -36,6 +36,7 @@ PROGRAMS = {
     "tmpfs": {"mount": "mount"},
     "chroot": {"debootstrap": "debootstrap", "unshare": "util-linux"},
     "secure": {"openssl": "openssl"},
+    "postgresql": {"pg_ctlcluster": "postgresql"},
 }
 
 

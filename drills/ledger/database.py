@@ -29,7 +29,7 @@ def connect(url: str) -> sa.Engine:
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     """Commits are on disk when they return, and writers wait for each other."""
     connection.isolation_level = None  # the driver's own BEGIN comes too late: a reader that then writes would fail
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON"):
+    for pragma in (f"busy_timeout={BUSY_MS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 

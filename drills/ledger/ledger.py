@@ -58,14 +58,8 @@ class Ledger:
 
     def plan_change(self, case: str, kind: str, arguments: Row, is_fault: bool) -> int:
         """Notes a change before it is made; its number."""
-        with self._engine.begin() as connection:
-            column = tables.changes.c.number
-            last = connection.scalar(sa.select(sa.func.max(column)).where(tables.changes.c.run == self.run))
-            number = (last or 0) + 1
-            row: dict[str, Any] = {"run": self.run, "number": number, "case": case}
-            row |= {"kind": kind, "arguments": arguments}
-            connection.execute(sa.insert(tables.changes).values(**row, is_fault=is_fault, planned=time.time()))
-        return number
+        values = {"case": case, "kind": kind, "arguments": arguments, "is_fault": is_fault, "planned": time.time()}
+        return self._insert_numbered(tables.changes, {}, **values)
 
     def change(self, number: int, **values: Any) -> None:
         """Notes what became of a change; the columns of `changes`."""
@@ -99,14 +93,8 @@ class Ledger:
 
     def attempt(self, case: str, event_id: str, worker: str) -> int:
         """Notes an attempt as PENDING, before it is sent; its number, from 1."""
-        table = tables.attempts.c
-        mine = (table.run == self.run) & (table.case == case) & (table.event_id == event_id)
-        with self._engine.begin() as connection:
-            number = (connection.scalar(sa.select(sa.func.max(table.number)).where(mine)) or 0) + 1
-            row: dict[str, Any] = {"run": self.run, "case": case, "event_id": event_id, "number": number}
-            values = {**row, "worker": worker, "outcome": Outcome.PENDING.value, "detail": {}, "pending": time.time()}
-            connection.execute(sa.insert(tables.attempts).values(**values))
-        return number
+        values = {"worker": worker, "outcome": Outcome.PENDING.value, "detail": {}, "pending": time.time()}
+        return self._insert_numbered(tables.attempts, {"case": case, "event_id": event_id}, **values)
 
     def settle(self, case: str, event_id: str, number: int, outcome: Outcome, **detail: Any) -> None:
         """Writes the outcome of an attempt."""
@@ -173,6 +161,16 @@ class Ledger:
         with self._engine.begin() as connection:
             key = connection.execute(sa.insert(table).values(run=self.run, **values)).inserted_primary_key
         return int(key[0]) if key and isinstance(key[0], int) else 0
+
+    def _insert_numbered(self, table: sa.Table, among: Row, **values: Any) -> int:
+        """A row with the next `number`, from 1, among those of this run that have these values; the number."""
+        mine = sa.and_(table.c.run == self.run, *(table.c[column] == value for column, value in among.items()))
+        with self._engine.begin() as connection:
+            if connection.dialect.name == "postgresql":  # two writers would read one number; SQLite has but one writer
+                connection.exec_driver_sql(f"LOCK TABLE {table.name} IN EXCLUSIVE MODE")
+            number = (connection.scalar(sa.select(sa.func.max(table.c.number)).where(mine)) or 0) + 1
+            connection.execute(sa.insert(table).values(run=self.run, number=number, **among, **values))
+        return int(number)
 
     def _update(self, table: sa.Table, which: Row, **values: Any) -> None:
         query = sa.update(table).where(table.c.run == self.run)

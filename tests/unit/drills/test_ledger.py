@@ -1,0 +1,35 @@
+"""The ledger in SQLite keeps every promise of a ledger, and is on disk when a write returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from drills.ledger import database
+from tests.ledger_claims import CLAIMS
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.__name__)
+def test_the_promises_in_sqlite(claim: Callable[[str], None], tmp_path: Path) -> None:
+    claim(database.sqlite_url(tmp_path / "ledger.db"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "pragma"), [("wal", "journal_mode"), (2, "synchronous"), (database.BUSY_MS, "busy_timeout")]
+)
+def test_sqlite_is_opened_so_that_a_commit_is_on_disk_and_writers_wait(
+    expected: object, pragma: str, tmp_path: Path
+) -> None:
+    engine = database.connect(database.sqlite_url(tmp_path / "ledger.db"))
+    with engine.connect() as connection:
+        assert expected == connection.exec_driver_sql(f"PRAGMA {pragma}").scalar()
+    engine.dispose()
+
+
+def test_a_postgresql_url_is_read_by_psycopg_and_keeps_its_password_to_itself() -> None:
+    engine = database.connect("postgresql://drill:secret@127.0.0.1:5432/ledger")
+    assert ("postgresql", "psycopg") == (engine.dialect.name, engine.dialect.driver)
+    assert "secret" not in repr(engine)
+    engine.dispose()
