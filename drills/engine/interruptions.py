@@ -1,0 +1,93 @@
+"""Signals and watchdogs: what ends a run from outside the code that plays it.
+
+All of it arrives as an exception in the main thread, where Python runs signal handlers; blocking reads end for it too.
+From the first one on the rollback is under way, and only a second Ctrl-C or its own deadline ends that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from drills.engine.errors import Aborted, Left, UndoError
+
+NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed (SIGHUP)"}
+
+
+class Interruptions:
+    """Use as a context manager, in the main thread, around a run. `reason`: what ended it; None: nothing did."""
+
+    def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
+        self.reason: str | None = None
+        self.undoing = False
+        self._say = say
+        self._from_thread = ""
+        self._deadline = ""
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interruptions:
+        handlers = dict.fromkeys(NAMES, self._asked) | {
+            signal.SIGALRM: self._late,
+            signal.SIGUSR1: self._stopped,
+        }
+        self._before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def abort(self, reason: str) -> None:
+        """Ends the run from another thread, such as that of the stop conditions."""
+        self._from_thread = reason
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    @contextmanager
+    def deadline(self, seconds: float, what: str) -> Iterator[None]:
+        """A watchdog: when the block takes longer the run is aborted; while undoing, that one undo fails."""
+        self._deadline = f"watchdog: {what} took longer than {seconds:.0f} s"
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    @contextmanager
+    def rollback(self) -> Iterator[None]:
+        """While the block runs nothing but a second Ctrl-C ends it; what came meanwhile ends the run afterwards."""
+        already, self.undoing = self.undoing, True
+        before = self.reason
+        yield
+        self.undoing = already
+        if self.reason is not None and before is None:
+            self._end(self.reason)
+
+    def _end(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.undoing = True
+        raise Aborted(reason)
+
+    def _asked(self, number: int, _: FrameType | None) -> None:
+        name = NAMES[signal.Signals(number)]
+        if not self.undoing:
+            self._end(name)
+        if number == signal.SIGINT and self.reason is not None:
+            raise Left(name)
+        self.reason = self.reason or name
+        self._say(f"{name}: a rollback is under way; press Ctrl-C again to leave it undone")
+
+    def _late(self, *_: object) -> None:
+        if self.undoing:
+            raise UndoError(self._deadline)
+        self._end(self._deadline)
+
+    def _stopped(self, *_: object) -> None:
+        if self.undoing:
+            self.reason = self.reason or self._from_thread
+        else:
+            self._end(self._from_thread)
