@@ -21,12 +21,12 @@ class Worker(Protocol):
 
     name: str
 
-    def kill(self) -> None:
+    def kill(self) -> object:
         """Ended with SIGKILL; its pid and start time are gone; noted in the ledger. Can run twice."""
 
 
 StartWorker = Callable[..., Worker]
-"""`drills.actors.worker.start(module, name, options, *, ledger, case, log)`: `python -m MODULE --options JSON`.
+"""`drills.actors.worker.start(module, name, options, *, ledger, case, log)`: `python -m MODULE`.
 
 Its pid and start time are in the ledger (`ledger.worker_began`) before it is told to do anything.
 """

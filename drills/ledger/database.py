@@ -15,14 +15,18 @@ def sqlite_url(path: Path) -> str:
     return f"sqlite:///{path.absolute()}"
 
 
-def connect(url: str) -> sa.Engine:
-    """An engine for the URL. No connection is made yet. Raises sqlalchemy.exc.ArgumentError for what is no URL."""
+def connect(url: str, *, only_reads: bool = False) -> sa.Engine:
+    """An engine for the URL. No connection is made yet. Raises sqlalchemy.exc.ArgumentError for what is no URL.
+
+    With `only_reads` each transaction sees one moment, and waits for no writer that stands in the middle of its own.
+    """
     parsed = sa.engine.make_url(url)
     if parsed.get_backend_name() == "postgresql":
-        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+        level: dict[str, Any] = {"isolation_level": "REPEATABLE READ"} if only_reads else {}
+        return sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, **level)
     engine = sa.create_engine(parsed)
     sa.event.listen(engine, "connect", _set_up_sqlite)
-    sa.event.listen(engine, "begin", _begin_sqlite)
+    sa.event.listen(engine, "begin", _begin_to_read if only_reads else _begin_sqlite)
     return engine
 
 
@@ -35,3 +39,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_to_read(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
