@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
+from inspect import isabstract
 from typing import Any, ClassVar, Self
 
 import drills.faults
@@ -73,7 +74,7 @@ def kinds() -> dict[str, type[Change]]:
         loaded = vars(importlib.import_module(module.name))
         own = [one for one in loaded.values() if isinstance(one, type) and one.__module__ == module.name]
         for one in own:
-            if issubclass(one, Change) and one is not Change:
+            if issubclass(one, Change) and not isabstract(one):
                 if one.kind() in found:
                     raise TypeError(f"{module.name} has two changes; the name of a kind is that of its file")
                 found[one.kind()] = one

@@ -12,7 +12,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from drills.lab import install, kafka, kafka_config, locks, places, ports, processes, rabbitmq, record, tmpfs
+from drills.lab import (
+    install,
+    kafka,
+    kafka_config,
+    locks,
+    places,
+    ports,
+    processes,
+    rabbitmq,
+    record,
+    target_file,
+    tmpfs,
+)
 from drills.lab.bring_up import BringUp
 from drills.lab.errors import LabError, RefusedError
 from drills.lab.kafka import Kafka
@@ -108,6 +120,7 @@ class Lab:
             BringUp(lab.site, wanted, report).run(seconds)
             if "kafka" in systems:
                 kafka.grant(lab.site)
+            target_file.write(folder, name)
             return lab
 
     @classmethod

@@ -65,7 +65,9 @@ class Identity:
 class Node(Protocol):
     """One server. Every change returns when the new state is true, else raises TargetError or LabError."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The target's name for it."""
 
     def condition(self) -> Condition:
         """gone, frozen, starting or serving, from its process and its own answers."""
@@ -93,13 +95,17 @@ class Target(Protocol):
     """A cluster that may be broken. `source`: what `--target` finds it by again: a lab's name or a file's path."""
 
     name: str
+    own_name: str  # what the cluster itself says that it is
     source: str
     drillable: bool
     kind: str
-    systems: Sequence[str]  # of kafka, rabbitmq, prometheus, alertmanager
     exporter_url: str | None
     prometheus_url: str | None
     alertmanager_url: str | None
+
+    @property
+    def systems(self) -> Sequence[str]:
+        """Of kafka, rabbitmq, prometheus, alertmanager: those it has."""
 
     @property
     def rabbitmq(self) -> RabbitAddresses:
