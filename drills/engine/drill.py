@@ -12,6 +12,7 @@ from drills.model.verdict import Judgement
 
 if TYPE_CHECKING:
     from drills.engine.stage import Stage
+    from drills.targets.target import Target
 
 PHASES = ("fixture", "steady", "inject", "observe", "recover", "drain", "reconcile")
 """The phases of a case, in order. Before the first case comes `preflight`, after the last `judge` and `evidence`."""
@@ -76,6 +77,7 @@ class Drill:
     cases: Sequence[Case]
     criteria: Sequence[Criterion]
     parameters: Callable[[bool], dict[str, Any]]
+    lack: Callable[[Target], str | None] = lambda _: None  # what the target lacks before it may begin, for preflight
 
     def case(self, name: str) -> Case:
         """A case by name. Raises LookupError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from drills.lab.node import Condition
@@ -98,6 +99,7 @@ class Target(Protocol):
     own_name: str  # what the cluster itself says that it is
     source: str
     drillable: bool
+    lock: Path  # held by the one driver that may be at work on it
     kind: str
     exporter_url: str | None
     prometheus_url: str | None
