@@ -135,12 +135,14 @@ DIFFERENCES = """
 - RabbitMQ 4.3 shows a new quorum queue as empty in its management API for up to 5 s after messages came: the depth is
   taken from the nodes' own pages, which are right at once (unless `node_metrics: false`).
 - RabbitMQ 4.x calls a refused login `Not_Authorized`: the kind is `authentication` for both.
+- RabbitMQ 4.3 answers 404 for a vhost that the user may not see, earlier ones 401: both are told as a missing permission.
 - Kafka before 4.2 has no share and no Streams groups: none are listed, the collectors succeed.
 
 ## Known limits
 
 - RabbitMQ 4.3, while a node is frozen: its peers' `/metrics` answers at once (0.07 s seen), but `/metrics/detailed`,
-  where depths come from, takes 10 s, and the management API hangs as in 3.10. With a shorter `timeout`, depths are
-  withheld, and `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`). What the plain
-  page has stays: alarms, disk and memory.
+  where depths come from, takes 10 s (it asks every member who runs), and the management API hangs as in 3.10. With
+  `timeout: 11s` the depths of healthy nodes are read all the same. With a shorter one they are withheld, and
+  `node_metrics` says timeout, until the frozen node is taken for gone (`net_ticktime`). What the plain page has
+  stays: alarms, disk and memory.
 """

@@ -80,7 +80,17 @@ def _pytest(row: Row, name: str, tests: Sequence[str]) -> Run:
     BUILD.mkdir(parents=True, exist_ok=True)
     report, log = BUILD / f"{name}.xml", BUILD / f"{name}.log"
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", f"--junitxml={report}", *tests]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=short",
+        f"--junitxml={report}",
+        "-o",
+        "junit_family=xunit1",
+        *tests,
+    ]
     print(f"row {name}: {' '.join(row.environment.values())}, {len(tests)} arguments; log in {log}", flush=True)
     with log.open("wb") as out:
         kept = {key: value for key, value in os.environ.items() if key != "MQ_TEST_LAB"}

@@ -65,6 +65,13 @@ FEATURES = {
         "`mq_rabbitmq_node_partitioned`",
         until=(4, 3),
     ),
+    "queue_pages_at_once": Feature(
+        "rabbitmq",
+        "a node's page of queues comes at once while a peer is frozen (4.3 first waits ten seconds for the peer: with "
+        "`timeout: 11s` it is read all the same)",
+        "with a shorter `timeout`: `mq_rabbitmq_queue_*` of all queues, until the frozen node is taken for gone",
+        until=(4, 3),
+    ),
     "requeues_count": Feature(
         "rabbitmq", "a message that is requeued by `basic.nack` counts towards the delivery limit", "none", until=(4, 3)
     ),

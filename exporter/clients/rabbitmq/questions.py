@@ -152,12 +152,17 @@ def layout(management: Management, found: Overview, named: Collection[str] = ())
     bindings = items(management.get(f"bindings?{columns}", more))
     policies = items(management.get("policies"))
     operator = items(management.get("operator-policies"))
-    vhosts = items(management.get("vhosts?columns=name"))
-    names = tuple(str(vhost["name"]) for vhost in vhosts if isinstance(vhost, Mapping) and "name" in vhost)
+    names = vhost_names(management)
     topology = read_topology(exchanges, bindings, policies, operator)
     shown = {exchange.vhost for exchange in topology.exchanges}  # every vhost has some, from its first moment
     suspects = sorted({*names, *named} - shown)
     return Layout(topology, names, tuple(name for name in suspects[:MOST_SUSPECTS] if may_not_see(management, name)))
+
+
+def vhost_names(management: Management) -> tuple[str, ...]:
+    """Every vhost, also those that the user has no permission on."""
+    vhosts = items(management.get("vhosts?columns=name"))
+    return tuple(str(vhost["name"]) for vhost in vhosts if isinstance(vhost, Mapping) and "name" in vhost)
 
 
 def may_not_see(management: Management, vhost: str) -> bool:
@@ -169,6 +174,7 @@ def may_not_see(management: Management, vhost: str) -> bool:
             return True
         if error.failure.kind is not Kind.PROTOCOL:
             raise
+        return vhost in vhost_names(management)  # 4.3 answers 404 for what may not be seen as for what is gone
     return False
 
 
