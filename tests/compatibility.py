@@ -135,7 +135,7 @@ DIFFERENCES = """
 - RabbitMQ 4.3 shows a new quorum queue as empty in its management API for up to 5 s after messages came: the depth is
   taken from the nodes' own pages, which are right at once (unless `node_metrics: false`).
 - RabbitMQ 4.x calls a refused login `Not_Authorized`: the kind is `authentication` for both.
-- RabbitMQ 4.3 answers 404 for a vhost that the user may not see, earlier ones 401: both are told as a missing permission.
+- RabbitMQ 4.3 answers 404 for a vhost that the user may not see, earlier ones 401: both are a missing permission.
 - Kafka before 4.2 has no share and no Streams groups: none are listed, the collectors succeed.
 
 ## Known limits
