@@ -89,7 +89,8 @@ class Business:
     def _mark(self, connection: sa.Connection, event: Event) -> bool:
         """Whether the marker is new."""
         values = {**self._where, "event_id": event.event_id, "payload_hash": event.payload_hash}
-        return connection.execute(_if_absent(connection, tables.inbox).values(**values)).rowcount == 1
+        query = _if_absent(connection, tables.inbox).values(**values).returning(tables.inbox.c.event_id)
+        return connection.scalar(query) is not None  # psycopg gives no rowcount of an insert that may do nothing
 
     def _marked_hash(self, connection: sa.Connection, event_id: str) -> str | None:
         columns = tables.inbox.c
