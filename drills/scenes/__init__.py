@@ -1,0 +1,1 @@
+"""What the cases of drills have in common: a clean place to work in, workers in it, and what is read of it."""

@@ -1,0 +1,22 @@
+"""Wrong applications and environments, by name: with each of them a drill must object (`make mutants`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# of the environment; those of workers are named in drills/actors
+KILL_MISSES = "kill_misses"  # the worker is let go instead of killed
+STOPS_A_FOLLOWER = "stops_a_follower"  # where the leader is meant
+STOPS_ONE = "stops_one"  # where a majority is meant
+NO_SENTINEL = "no_sentinel"  # the drain is not proven
+CONTROLS_ARE_RIGHT = "controls_are_right"  # the negative controls run the right design
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong on purpose; nothing, in a drill that a person runs. `victim`: the event that it concerns."""
+
+    consumer: str | None = None
+    publisher: str | None = None
+    environment: str | None = None
+    victim: str | None = None
