@@ -152,10 +152,10 @@ class Scene:
 
         def lack() -> str | None:
             try:
-                found[0] = self._both()
+                found[0] = both = self._both()
             except WitnessError as error:
                 return str(error)
-            said = found[0].said
+            said = both.said
             want = {"ready": ready, "unacked": unacked}
             return None if all(said[key] == (value, value) for key, value in want.items()) else str(said)
 
@@ -231,7 +231,9 @@ class Scene:
 
     def deliveries_of(self, event_id: str) -> None:
         """To whom an event was handed, and whether it was marked as redelivered; as the fact `deliveries`."""
-        rows = [row for row in self.stage.ledger.rows(tables.deliveries, self.stage.case) if row["event_id"] == event_id]
+        rows = [
+            row for row in self.stage.ledger.rows(tables.deliveries, self.stage.case) if row["event_id"] == event_id
+        ]
         told = [{"worker": row["worker"], "redelivered": row["redelivered"], **row["detail"]} for row in rows]
         self.stage.fact("deliveries", told, LEDGER)
 

@@ -1,0 +1,1 @@
+"""Criteria: pure functions from what a run stored to a judgement, one file each."""
