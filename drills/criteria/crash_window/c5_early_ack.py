@@ -33,19 +33,18 @@ def _crashed(findings: Findings, case: CaseSeen) -> bool:
 
 def _shows_loss(findings: Findings, control: CaseSeen, events: int) -> None:
     """The control shows its wrong result: acked at the hook, and after a proven drain lost, this event and no other."""
-    found, queue = control.facts.get("checkpoint"), control.facts.get("queue_at_hook")
-    result = control.reconciliation
+    found, result = control.facts.get("checkpoint"), control.reconciliation
+    committed, queue = control.facts.get("at_hook"), control.facts.get("queue_at_hook")
     findings.drained(CONTROL, control)
-    if found is None or result is None or queue is None or queue["unacked"] is None:
-        findings.unknown(f"{CONTROL}: counter, reconciliation or unacked count are missing")
+    if found is None or result is None or committed is None or queue is None or queue["messages"] is None:
+        findings.unknown(f"{CONTROL}: counter, reconciliation or the queue at the hook are missing")
         return
-    findings.note(
-        negative_control={"counter": found["counter"], "lost": list(result.lost), "unacked_at_hook": queue["unacked"]}
-    )
-    shown = found["counter"] == events - 1 and result.lost == (EVENT,) and queue["unacked"] == 0
-    if result.undrained is None and not shown:
+    acked = events - queue["messages"] - len(committed["effects"])  # beyond those that are committed
+    told = {"counter": found["counter"], "lost": list(result.lost), "acked_and_not_committed_at_hook": acked}
+    findings.note(negative_control=told)
+    if result.undrained is None and (found["counter"], result.lost, acked) != (events - 1, (EVENT,), 1):
         findings.wrong(
-            f"the negative control with an early ack did not show its wrong result: counter {found['counter']}, "
-            f"not {events - 1}; lost: {', '.join(result.lost) or 'nothing'}; unacked at the hook: {queue['unacked']}",
+            f"the negative control with an early ack did not show its wrong result: counter {found['counter']} "
+            f"({events - 1} expected), lost: {', '.join(result.lost) or 'nothing'}, acked before the commit: {acked}",
             [EVENT],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
 from drills.engine.stage import Stage
 from drills.scenes.crash_window.case import CrashCase
 from drills.scenes.wrong import Wrong
@@ -28,10 +29,11 @@ class ConsumerCrash(CrashCase):
         first = scene.consumer("consumer-1", design=self.design)
         scene.hold(first, self.hook, self.event)
         done = len(scene.checkpoint("at_hook").effects)
-        unacked = 0 if self.design == "ack_before_commit" else 1
-        at_hook = done + (self.hook == "BEFORE_DB_COMMIT") - unacked
-        left = len(self.ids(stage)) - at_hook
-        scene.read_queue("queue_at_hook", lambda queue: (queue.messages, queue.unacked) == (left, unacked))
+        acked = done - 1 if self.hook == AFTER_DB_COMMIT_BEFORE_ACK else done
+        if self.design == "ack_before_commit":
+            acked += 1  # and the broker has handed out the next one
+        left = len(self.ids(stage)) - acked
+        scene.read_queue("queue_at_hook", lambda queue: (queue.messages, queue.unacked) == (left, min(left, 1)))
         scene.kill(first)
 
     def observe(self, stage: Stage) -> None:
