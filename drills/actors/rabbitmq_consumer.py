@@ -117,6 +117,7 @@ class Consumer:
         self._note(delivery, event)
         if self.mutant == ACK_BEFORE_COMMIT:
             self._apply(event, fields["amount"], before_commit=lambda: self._ack(delivery, event.event_id))
+            self.hooks.reach(AFTER_DB_COMMIT_BEFORE_ACK, event.event_id)
         elif self.mutant == SKIPS_ONE and event.event_id == self.victim:
             self._ack(delivery, event.event_id)
         else:
