@@ -20,6 +20,7 @@ SECURE = "secure"
 ADMIN, MONITOR = "admin", "monitor"
 SERVER = "lab-node"  # the common name of the servers' certificate; to Kafka it is the user that nodes are to each other
 DAYS = "30"
+LOOPBACK = "DNS:localhost,IP:127.0.0.1"
 OPENSSL = 30.0  # seconds for one command
 
 
@@ -99,12 +100,12 @@ def authority(folder: Path, name: str) -> Path:
     return certificate
 
 
-def sign(folder: Path, name: str, certificate: Path, key: Path, days: str = DAYS) -> None:
-    """A certificate and key for this common name on loopback, signed by the authority of the folder."""
+def sign(folder: Path, name: str, certificate: Path, key: Path, days: str = DAYS, hosts: str = LOOPBACK) -> None:
+    """A certificate for this common name and these hosts, signed by the authority of the folder; the key is made."""
     request, names = folder / "request", folder / "names"
     _openssl("req", *_new_key(key), "-out", request, "-subj", f"/CN={name}")
     key.chmod(0o600)
-    names.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n")
+    names.write_text(f"subjectAltName={hosts}\nextendedKeyUsage=serverAuth,clientAuth\n")
     authority_key = folder / "ca-key.pem"
     _openssl(
         "x509", "-req", "-in", request, "-CA", folder / "ca.pem", "-CAkey", authority_key, "-CAcreateserial",

@@ -67,7 +67,7 @@ class QuorumReader:
         if found.error == codes.CLUSTER_DENIED:
             run.problem(rights.CLUSTER, rights.DESCRIBE_CLUSTER.failure())
             return
-        if found.error or found.leader < 0:
+        if found.error or min(found.leader, found.epoch) < 0:
             run.problem("quorum", codes.failure(found.error or codes.LEADER_NOT_AVAILABLE, found.message))
             return
         self._kept.put(KEY, (facts(found), clock_offsets(found, before, after)))

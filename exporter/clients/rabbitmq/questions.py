@@ -69,8 +69,8 @@ def literal_vhosts(vhosts: Filter) -> tuple[str, ...]:
 
 
 def vhost_path(vhost: str) -> str:
-    """A vhost as a part of a path: `/` becomes `%2F`, once."""
-    return quote(vhost, safe="")
+    """A vhost as a part of a path: `/` becomes `%2F`, once. JSON can name what is no text (half a surrogate pair)."""
+    return quote(vhost, safe="", errors="surrogatepass")
 
 
 def queues(management: Management, found: Overview, vhosts: Filter, names: Filter) -> dict[QueueName, Listed]:

@@ -17,8 +17,9 @@ import pytest
 import requests
 import yaml
 
-from tests.unit.cli.test_process import Process, free_port
-from tests.unit.kafka.fake_broker import certificates
+from tests.broker.exporter.process import free_port
+from tests.pem import certificates
+from tests.unit.cli.test_process import Process
 
 PASSWORD = "scrape me"
 PATIENCE = 90.0
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="mq-d
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     certificates(tmp_path)
-    tls = {"cert_file": "cert.pem", "key_file": "key.pem", "client_ca_file": "ca.pem"}
+    tls = {"cert_file": "cert.pem", "key_file": "cert.key", "client_ca_file": "ca.pem"}
     tls |= {"client_auth_type": "RequireAndVerifyClientCert"}
     users = {"prometheus": bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()}
     web = {"tls_server_config": {**tls, "client_allowed_sans": ["localhost"]}, "basic_auth_users": users}
@@ -80,8 +81,8 @@ def targets(url: str, count: int) -> dict[str, tuple[str, str]]:
 
 
 def test_it_is_let_in_with_certificate_and_password_and_with_nothing_less(folder: Path) -> None:
-    own = {"cert_file": "cert.pem", "key_file": "key.pem"}
-    process = Process(free_port(), "--kafka", "127.0.0.1:1", "--web.config.file", str(folder / "web.yaml"))
+    own = {"cert_file": "cert.pem", "key_file": "cert.key"}
+    process = Process("--kafka", "127.0.0.1:1", "--web.config.file", str(folder / "web.yaml"))
     try:
         process.wait_for("serves on")
         target = process.url.removeprefix("http://")

@@ -19,7 +19,7 @@ from drills.lab.waiting import wait_for
 from tests.broker.exporter.process import PATIENCE, ROOT, Page, free_port, kafka_of, only, write_config
 from tests.broker.kafka.lag_world import LagWorld
 from tests.broker.reports.conftest import Name
-from tests.unit.kafka.fake_broker import certificates
+from tests.pem import certificates
 
 USER, PASSWORD = "prometheus", "scrape-me"
 

@@ -12,10 +12,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.ports import reserved_port
 
 DEADLINE = 60.0  # of waits that succeed in a moment where the machine is idle
 FILE = """
@@ -26,17 +28,17 @@ kafka:
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Process:
-    """A running mq-exporter and what it has logged."""
+    """A running mq-exporter and what it has logged. `port`: where it is to listen, instead of on one of its own.
 
-    def __init__(self, port: int, *arguments: str) -> None:
-        command = [sys.executable, "-m", "exporter", "--web.listen-address", f"127.0.0.1:{port}", *arguments]
+    `mutation`: the name of one that is in force in the process.
+    """
+
+    def __init__(self, *arguments: str, port: int | None = None, mutation: str | None = None) -> None:
+        self._held = ExitStack()
+        port = self._held.enter_context(reserved_port()) if port is None else port
+        module = ["exporter"] if mutation is None else ["tests.broker.exporter.mutated", mutation, "--"]
+        command = [sys.executable, "-m", *module, "--web.listen-address", f"127.0.0.1:{port}", *arguments]
         self.url = f"http://127.0.0.1:{port}"
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self.lines: list[str] = []
@@ -80,11 +82,12 @@ class Process:
         self._reader.join()
         assert self.process.stderr is not None
         self.process.stderr.close()
+        self._held.close()
 
 
 @contextmanager
 def running(*arguments: str) -> Iterator[Process]:
-    process = Process(free_port(), *arguments)
+    process = Process(*arguments)
     try:
         process.wait_for("serves on")
         yield process
@@ -145,7 +148,7 @@ def test_a_port_in_use_ends_it_with_what_to_do() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)
         port = taken.getsockname()[1]
-        process = Process(port, "--kafka", "127.0.0.1:1")
+        process = Process("--kafka", "127.0.0.1:1", port=port)
         assert 1 == process.process.wait(DEADLINE)
         process.close()
     why = "the port is in use (by another mq-exporter?); choose another with --web.listen-address"

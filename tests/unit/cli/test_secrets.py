@@ -16,9 +16,10 @@ from urllib.parse import quote, quote_plus
 import bcrypt
 import pytest
 
-from tests.unit.cli.test_process import Process, free_port
+from tests.pem import certificates
+from tests.unit.cli.test_process import Process
 from tests.unit.errors.servers import web
-from tests.unit.kafka.fake_broker import broker, certificates, listener, server_context
+from tests.unit.kafka.fake_broker import broker, listener, server_context
 from tests.unit.kafka.sasl_broker import sasl_answers
 
 KAFKA, RABBITMQ, KEY, PAGE = "kafka-s3cret/+", "rabbit-s3cret @ü", "key-s3cret", "page-s3cret"
@@ -81,10 +82,10 @@ def test_a_leak_would_be_seen() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("secrets")
     certificates(made)
-    command = ["openssl", "pkcs8", "-topk8", "-in", "key.pem", "-out", "encrypted.key", "-passout", f"pass:{KEY}"]
+    command = ["openssl", "pkcs8", "-topk8", "-in", "cert.key", "-out", "encrypted.key", "-passout", f"pass:{KEY}"]
     subprocess.run(command, cwd=made, check=True, capture_output=True)
     (made / "key-password").write_text(KEY)
-    tls = f"{{cert_file: {made}/cert.pem, key_file: {made}/key.pem}}"
+    tls = f"{{cert_file: {made}/cert.pem, key_file: {made}/cert.key}}"
     (made / "web.yaml").write_text(f"tls_server_config: {tls}\nbasic_auth_users: {{{USER}: '{HASH}'}}\n")
     return made
 
@@ -92,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def systems(folder: Path) -> Iterator[dict[str, int]]:
     """A broker that lets in who has the password and our certificate, and a management API that refuses everybody."""
-    context = server_context(folder / "cert.pem", folder / "key.pem")
+    context = server_context(folder / "cert.pem", folder / "cert.key")
     context.load_verify_locations(folder / "ca.pem")
     context.verify_mode = ssl.CERT_REQUIRED
     with ExitStack() as stack:
@@ -132,7 +133,7 @@ def test_no_output_of_a_process_holds_a_secret(
     config = folder / "mq.yaml"
     with systems(folder) as ports:
         config.write_text(FILE.format(**ports, folder=folder, level=level, form=form))
-        process = Process(free_port(), "--config", str(config))
+        process = Process("--config", str(config))
         try:
             seen = outputs(process, folder, config)
         finally:

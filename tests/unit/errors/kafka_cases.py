@@ -10,7 +10,7 @@ from exporter.config.model import Secret
 from exporter.model.common import Kind
 from tests.unit.errors import servers
 from tests.unit.errors.case import Cases
-from tests.unit.errors.servers import closes, free_port, plain, says, silent, tls, web
+from tests.unit.errors.servers import closed_port, closes, plain, says, silent, tls, web
 from tests.unit.kafka.fake_broker import broker
 from tests.unit.kafka.sasl_broker import mechanisms_only, sasl_answers
 
@@ -93,7 +93,7 @@ def no_login_where_one_is_wanted(stack: ExitStack, folder: Path) -> dict[str, An
     "Put it back; it is read at each login.",
 )
 def secret_file_that_is_gone(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(free_port(), client=PLAIN, secrets={"sasl_plain_password": Secret(file=folder / "missing")})
+    return at(closed_port(stack), client=PLAIN, secrets={"sasl_plain_password": Secret(file=folder / "missing")})
 
 
 @CASES.add(
@@ -115,7 +115,7 @@ def wrong_ca(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "Renew the broker's certificate. If it is new, compare the clocks.",
 )
 def expired_certificate(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(tls(stack, folder, broker(echo), "expired.pem"), "localhost", client=trusting(folder))
+    return at(tls(stack, folder, broker(echo), "expired"), "localhost", client=trusting(folder))
 
 
 @CASES.add(
@@ -147,7 +147,7 @@ def client_certificate_required(stack: ExitStack, folder: Path) -> dict[str, Any
     "Renew it; the file is read at each connection, so no restart is needed.",
 )
 def client_certificate_that_expired(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    own = {"ssl_certfile": str(folder / "expired.pem"), "ssl_keyfile": str(folder / "key.pem")}
+    own = {"ssl_certfile": str(folder / "expired.pem"), "ssl_keyfile": str(folder / "expired.key")}
     return at(tls(stack, folder, broker(echo), mutual=True), "localhost", client=trusting(folder, **own))
 
 
@@ -220,7 +220,7 @@ def name_that_nobody_knows(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "Start the broker, or correct the port; look at `listeners` in its configuration.",
 )
 def refused(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(free_port())
+    return at(closed_port(stack))
 
 
 @CASES.add(

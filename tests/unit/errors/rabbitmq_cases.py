@@ -10,7 +10,7 @@ from exporter.config.model import Secret
 from exporter.model.common import Kind
 from tests.unit.errors import servers
 from tests.unit.errors.case import Cases
-from tests.unit.errors.servers import free_port, plain, says, silent, tls, web
+from tests.unit.errors.servers import closed_port, plain, says, silent, tls, web
 
 CASES = Cases()
 JSON = "Content-Type: application/json"
@@ -47,7 +47,7 @@ def wrong_password(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "Put it back; it is read at each request.",
 )
 def password_file_that_is_gone(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(free_port(), username="monitor", password=Secret(file=folder / "missing"))
+    return at(closed_port(stack), username="monitor", password=Secret(file=folder / "missing"))
 
 
 @CASES.add(
@@ -87,7 +87,7 @@ def wrong_ca(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "Renew the node's certificate. If it is new, compare the clocks.",
 )
 def expired_certificate(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return https(tls(stack, folder, web(b"{}"), "expired.pem"), folder)
+    return https(tls(stack, folder, web(b"{}"), "expired"), folder)
 
 
 @CASES.add(
@@ -117,7 +117,7 @@ def client_certificate_required(stack: ExitStack, folder: Path) -> dict[str, Any
     "Renew it; the file is read at each connection, so no restart is needed.",
 )
 def client_certificate_that_expired(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    own = {"client_cert_file": folder / "expired.pem", "client_key_file": folder / "key.pem"}
+    own = {"client_cert_file": folder / "expired.pem", "client_key_file": folder / "expired.key"}
     return https(tls(stack, folder, web(b"{}"), mutual=True), folder, **own)
 
 
@@ -233,7 +233,7 @@ def name_that_nobody_knows(stack: ExitStack, folder: Path) -> dict[str, Any]:
     "`rabbitmq-plugins enable rabbitmq_management`, or correct the port.",
 )
 def refused(stack: ExitStack, folder: Path) -> dict[str, Any]:
-    return at(free_port())
+    return at(closed_port(stack))
 
 
 @CASES.add(

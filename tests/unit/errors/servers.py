@@ -1,45 +1,25 @@
-"""Servers on loopback that are not what the exporter expects, and certificates that are not right."""
+"""Servers on loopback that are not what the exporter expects."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.unit.kafka.fake_broker import certificates, listener, server_context
+from tests.ports import reserved_port
+from tests.unit.kafka.fake_broker import listener, server_context
 
 Serve = Callable[[socket.socket], None]
 METRICS_PAGE = b"# HELP erlang_vm_atom_count x\n"
 
 
-def pem_folder(folder: Path) -> Path:
-    """ca.pem signed cert.pem and expired.pem (localhost, key.pem); stranger.pem signed nothing."""
-    certificates(folder)
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "9",
-    ]
-    command += ["-subj", "/CN=stranger", "-keyout", "stranger.key", "-out", "stranger.pem"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-def tls(stack: ExitStack, folder: Path, serve: Serve, certificate: str = "cert.pem", mutual: bool = False) -> int:
-    """A port that speaks TLS with this certificate; `mutual`: only clients with one of ca.pem are let in."""
-    context = server_context(folder / certificate, folder / "key.pem")
+def tls(stack: ExitStack, folder: Path, serve: Serve, name: str = "cert", mutual: bool = False) -> int:
+    """A port that speaks TLS with NAME.pem; `mutual`: only clients with one of ca.pem are let in."""
+    context = server_context(folder / f"{name}.pem", folder / f"{name}.key")
     if mutual:
         context.load_verify_locations(folder / "ca.pem")
         context.verify_mode = ssl.CERT_REQUIRED
@@ -51,10 +31,9 @@ def plain(stack: ExitStack, serve: Serve) -> int:
     return stack.enter_context(listener(serve))
 
 
-def free_port() -> int:
+def closed_port(stack: ExitStack) -> int:
     """A port where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    return stack.enter_context(reserved_port())
 
 
 def says(*parts: bytes) -> Serve:

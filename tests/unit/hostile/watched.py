@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import time
 from collections.abc import Callable
@@ -76,9 +75,3 @@ def samples(page: str) -> dict[Key, float]:
 def only(page: dict[Key, float], names: tuple[str, ...]) -> dict[Key, float]:
     """The samples of these families."""
     return {key: value for key, value in page.items() if key[0] in names}
-
-
-def objects() -> int:
-    """How many objects are alive."""
-    gc.collect()
-    return len(gc.get_objects())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ def listener(serve: Callable[[socket.socket], None], context: ssl.SSLContext | N
     """A port; every connection to it is given to `serve` in a thread of its own."""
     server = socket.create_server(("127.0.0.1", 0))
     stopped = threading.Event()
-    open_sockets: list[socket.socket] = []
+    open_sockets: set[socket.socket] = set()
 
     def accept() -> None:
         while not stopped.is_set():
@@ -34,14 +33,17 @@ def listener(serve: Callable[[socket.socket], None], context: ssl.SSLContext | N
                 sock, _ = server.accept()
             except OSError:
                 return
-            open_sockets.append(sock)
+            open_sockets.add(sock)
             threading.Thread(target=handle, args=(sock,), daemon=True).start()
 
     def handle(sock: socket.socket) -> None:
         try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer in parts waits for no delayed ACK
             serve(shaken(context, sock) if context else sock)
         except OSError:
             sock.close()
+        finally:
+            open_sockets.discard(sock)
 
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
@@ -52,7 +54,7 @@ def listener(serve: Callable[[socket.socket], None], context: ssl.SSLContext | N
         server.shutdown(socket.SHUT_RDWR)
         server.close()
         thread.join(5)
-        for sock in open_sockets:
+        for sock in tuple(open_sockets):
             sock.close()
 
 
@@ -101,25 +103,6 @@ def broker(answer: Answer) -> Callable[[socket.socket], None]:
                 sock.sendall(INT32.pack(len(head) + len(reply)) + head + reply)
 
     return serve
-
-
-def certificates(folder: Path) -> tuple[Path, Path, Path]:
-    """(CA, certificate for localhost, its key), and an expired certificate as `expired.pem` of the same key."""
-    ca, key, cert = folder / "ca.pem", folder / "key.pem", folder / "cert.pem"
-    _openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "ca.key", "-out", ca, "-days", "9",
-             "-subj", "/CN=test CA", "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
-    _openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", folder / "csr", "-subj", "/CN=localhost")
-    names = folder / "names"
-    names.write_text("subjectAltName=DNS:localhost\n")
-    sign = ("x509", "-req", "-in", folder / "csr", "-CA", ca, "-CAkey", folder / "ca.key", "-CAcreateserial",
-            "-extfile", names)  # fmt: skip
-    _openssl(*sign, "-out", cert, "-days", "9")
-    _openssl(*sign, "-out", folder / "expired.pem", "-days", "-1")
-    return ca, cert, key
-
-
-def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
 def server_context(cert: Path, key: Path) -> ssl.SSLContext:

@@ -19,8 +19,9 @@ from exporter.clients.kafka.properties import Client
 from exporter.clients.kafka.wire import INT16, Cursor, compact, plain, plain_array
 from exporter.config.model import Secret
 from exporter.model.common import Kind
+from tests.pem import certificates
 from tests.unit.errors.servers import says
-from tests.unit.kafka.fake_broker import broker, certificates, exactly, listener, server_context
+from tests.unit.kafka.fake_broker import broker, exactly, listener, server_context
 from tests.unit.kafka.sasl_broker import ECHO, sasl_answers
 
 METADATA = Request(3, 12, b"\0\0\1\0")
@@ -76,7 +77,7 @@ def test_tls_works_with_the_right_ca(pem: tuple[Path, Path, Path]) -> None:
     ("client", "expected"),
     [
         ({"ssl_cafile": "missing.pem"}, "ssl_cafile FOLDER/missing.pem can't be used: No such file or directory"),
-        ({"ssl_cafile": "key.pem"}, "ssl_cafile FOLDER/key.pem can't be used: NO_CERTIFICATE_OR_CRL_FOUND"),
+        ({"ssl_cafile": "cert.key"}, "ssl_cafile FOLDER/cert.key can't be used: NO_CERTIFICATE_OR_CRL_FOUND"),
         (
             {"ssl_cafile": "ca.pem", "ssl_certfile": "ca.pem"},
             f"ssl_certfile FOLDER/ca.pem can't be used: {NO_KEY}",

@@ -11,8 +11,9 @@ from exporter.clients.kafka.brokers import Brokers, Request
 from exporter.clients.kafka.controllers import QuorumReader, clock_offsets
 from exporter.clients.kafka.messages.quorum import QuorumAnswer, Replica
 from exporter.clients.kafka.properties import Client
-from exporter.clients.kafka.wire import INT32, compact_array
+from exporter.clients.kafka.wire import INT32, compact, compact_array
 from exporter.model.common import Kind
+from exporter.model.kafka import Quorum
 from tests.mutations import fails_under, mutation
 from tests.unit.kafka import fake_broker
 from tests.unit.kafka.fake_broker import broker, listener
@@ -63,6 +64,24 @@ def check_quorum_apart() -> None:
         assert brokers.endpoints() == {f"127.0.0.1:{port}": True}
         brokers.close()
         link.close()
+
+
+def described(leader: int, epoch: int) -> bytes:
+    """An answer of version 0 without voters."""
+    partition = bytes(4) + b"\0\0" + INT32.pack(leader) + INT32.pack(epoch) + bytes(8) + b"\1\1\0"
+    return b"\0\0" + compact_array([compact("__cluster_metadata") + compact_array([partition]) + b"\0"]) + b"\0"
+
+
+@pytest.mark.parametrize(("leader", "epoch", "expected"), [(3, 4, Quorum(3, 4, 0, {})), (-1, 4, None), (3, -249, None)])
+def test_without_a_leader_and_an_epoch_there_is_no_quorum(
+    monkeypatch: pytest.MonkeyPatch, leader: int, epoch: int, expected: Quorum | None
+) -> None:
+    monkeypatch.setattr(QuorumReader, "_ask_one", lambda _: (0, described(leader, epoch)))
+    nobody = Brokers((), Client.of({}, {}), 0.5)
+    reader = QuorumReader(nobody, nobody, 60.0, 15.0)
+    run = reader.read()
+    assert run is not None
+    assert (expected, expected is not None) == (reader.quorum(), run.success)
 
 
 def quorum_answer(stamp: int) -> QuorumAnswer:

@@ -66,6 +66,7 @@ def test_a_filter_that_names_few_vhosts_is_asked_by_path(
 
 def test_a_vhost_is_encoded_once() -> None:
     assert ["%2F", "a%252Fb", "%C3%BC%20%22"] == [vhost_path(vhost) for vhost in ("/", "a%2Fb", 'ü "')]
+    assert "%ED%A0%80" == vhost_path("\ud800"), "half a pair, as JSON can write it, is asked for and does not exist"
 
 
 def test_a_slow_collector_keeps_its_last_good_result_for_three_intervals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from exporter.clients.rabbitmq.node_endpoints import NodeEndpoints
 from exporter.clients.rabbitmq.node_word import hear, judge_nodes
 from exporter.config.model import RabbitMQ
 from exporter.model.common import Kind
+from tests.pem import self_signed
 
 Serve = Callable[[socket.socket], None]
 
@@ -261,12 +261,8 @@ def test_an_address_has_no_user_and_no_path() -> None:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A self-signed certificate for 127.0.0.1, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    subject = ["-subj", "/CN=lab", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
-    subprocess.run([*command, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
-    return cert, key
+    made = self_signed(tmp_path_factory.mktemp("tls"), "lab", "IP:127.0.0.1")
+    return made, made.with_suffix(".key")
 
 
 @pytest.fixture

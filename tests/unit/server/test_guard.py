@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import ssl
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +21,10 @@ from exporter.config.web import load_web
 from exporter.http_guard import Guard, WebSecurity, credentials
 from exporter.http_response import Request, Response, text
 from exporter.server import Limits, Server
+from tests.pem import self_signed
 from tests.unit.server.served import poller_of, site_of, snapshot, wait_for
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
-OPENSSL = shutil.which("openssl")
-needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="makes its certificates with openssl")
 
 
 def site(_: Request) -> Response:
@@ -45,26 +43,7 @@ def web(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    return make_certificate(tmp_path, "server")
-
-
-def make_certificate(folder: Path, name: str) -> Path:
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    command += ["-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost"]
-    command += ["-keyout", f"{name}.key", "-out", f"{name}.pem"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder / f"{name}.pem"
+    return self_signed(tmp_path, "server")
 
 
 def told(path: Path) -> list[str]:
@@ -165,7 +144,6 @@ def https(server: Server, trusted: Path, client: Path | None = None, path: str =
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-@needs_openssl
 def test_https_is_served_and_slow_handshakes_keep_nobody_waiting(web: Path, certificate: Path) -> None:
     web.write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
     with guarded(web) as server:
@@ -178,7 +156,6 @@ def test_https_is_served_and_slow_handshakes_keep_nobody_waiting(web: Path, cert
             connection.close()
 
 
-@needs_openssl
 def test_plain_http_is_refused_on_a_tls_port(web: Path, certificate: Path) -> None:
     web.write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
     with guarded(web) as server, socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
@@ -186,9 +163,8 @@ def test_plain_http_is_refused_on_a_tls_port(web: Path, certificate: Path) -> No
         assert b"mq_" not in b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-@needs_openssl
 def test_only_clients_with_a_certificate_come_in_where_one_is_required(web: Path, certificate: Path) -> None:
-    client, stranger = make_certificate(web.parent, "client"), make_certificate(web.parent, "stranger")
+    client, stranger = self_signed(web.parent, "client"), self_signed(web.parent, "stranger")
     web.write_text(
         "tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: client.pem, "
         "client_auth_type: RequireAndVerifyClientCert, min_version: TLS13}"
@@ -200,7 +176,6 @@ def test_only_clients_with_a_certificate_come_in_where_one_is_required(web: Path
                 assert b"" != https(server, certificate, wrong) or pytest.fail("it was let in, or ended in silence")
 
 
-@needs_openssl
 def test_a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not(
     web: Path, certificate: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -208,7 +183,7 @@ def test_a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not(
     with guarded(web) as server:
         assert https(server, certificate).startswith(b"HTTP/1.1 200 OK")
         old = certificate.read_bytes()
-        make_certificate(web.parent, "server")
+        self_signed(web.parent, "server")
         assert old != certificate.read_bytes()
         assert https(server, certificate).startswith(b"HTTP/1.1 200 OK")
         good = web.parent / "good.pem"

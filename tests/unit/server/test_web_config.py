@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from exporter.config.web import load_web
 from exporter.http_guard import Guard, WebSecurity
 from exporter.http_response import Request
 from exporter.server import Server
+from tests.pem import self_signed
 from tests.unit.server.served import Answer, connect, poller_of, site_of, snapshot
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
@@ -108,10 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """server.pem for localhost, client.pem for the names `scraper` and `prometheus`, each with its key."""
     made = tmp_path_factory.mktemp("pem")
     for name, names in (("server", "DNS:localhost"), ("client", "DNS:scraper,DNS:prometheus")):
-        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        command += ["-days", "2", "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}"]
-        command += ["-keyout", f"{name}.key", "-out", f"{name}.pem"]
-        subprocess.run(command, cwd=made, check=True, capture_output=True)
+        self_signed(made, name, names)
     return made
 
 
