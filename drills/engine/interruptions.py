@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from drills.engine.errors import Aborted, Left, UndoError
 
@@ -65,9 +65,10 @@ class Interruptions:
         yield
         self.undoing = already
         if self.reason is not None and before is None:
-            self._end(self.reason)
+            self.end(self.reason)
 
-    def _end(self, reason: str) -> None:
+    def end(self, reason: str) -> NoReturn:
+        """Ends the run now. Raises Aborted."""
         self.reason = self.reason or reason
         self.undoing = True
         raise Aborted(reason)
@@ -75,7 +76,8 @@ class Interruptions:
     def _asked(self, number: int, _: FrameType | None) -> None:
         name = NAMES[signal.Signals(number)]
         if not self.undoing:
-            self._end(name)
+            self._say(f"{name}: rolling back; press Ctrl-C again to leave it undone")
+            self.end(name)
         if number == signal.SIGINT and self.reason is not None:
             raise Left(name)
         self.reason = self.reason or name
@@ -84,10 +86,10 @@ class Interruptions:
     def _late(self, *_: object) -> None:
         if self.undoing:
             raise UndoError(self._deadline)
-        self._end(self._deadline)
+        self.end(self._deadline)
 
     def _stopped(self, *_: object) -> None:
         if self.undoing:
             self.reason = self.reason or self._from_thread
         else:
-            self._end(self._from_thread)
+            self.end(self._from_thread)

@@ -18,7 +18,7 @@ class Progress:
     """How far a case came. `error`: why it went no further; "" when it was cut off, or went to its end."""
 
     phase: str
-    state: str  # begun, ended, failed
+    state: str  # began, ended, failed
     error: str = ""
 
     @property

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from drills.business.checkpoint import Checkpoint
+from drills.engine import accounts
 from drills.engine.screen import Screen
 from drills.engine.undo import Changes
 from drills.faults.change import Change
@@ -83,6 +85,10 @@ class Stage:
     def fact(self, name: str, value: Any, source: str) -> None:
         """Notes something that was read, as JSON: criteria are judged on facts. The last one of a name counts."""
         self.ledger.fact(self.case, name, value, source)
+
+    def checkpoint(self) -> Checkpoint:
+        """What the business database holds of the case; noted as its facts `effects` and `quarantined`."""
+        return accounts.noted(self.ledger, self.business_url, self.case)
 
     def note(self, text: str, kind: str = "note", **data: Any) -> None:
         """One line in the timeline and on the screen."""

@@ -59,7 +59,8 @@ class Changes:
         change = change.prepared(self._target)
         number = self._ledger.plan_change(case, change.kind(), change.arguments(), change.is_fault)
         self.standing[number] = (case, change)
-        self._note(case, f"{change.says()}", number, "begun")
+        self._note(case, change.says(), number, "begun")
+        self._screen.line(f"{case}: {change.says()}")
         change.make(self._target)
         self._ledger.change(number, made=time.time())
         self._note(case, f"{change.says()}: made", number, "made")
@@ -78,6 +79,7 @@ class Changes:
         wait_for(f"it is proven that `{change.says()}` took effect", lack, seconds, self._screen.report())
         self._ledger.change(number, bite=proof, bitten=time.time())
         self._note(case, f"{change.says()}: proven", number, "bitten", proof=proof)
+        self._screen.line(f"{case}: {change.says()}: proven: {proof}")
         return proof
 
     def undo(self, number: int) -> None:
@@ -120,7 +122,6 @@ class Changes:
 
     def _note(self, case: str, text: str, number: int, state: str, **more: Any) -> None:
         self._ledger.note("change", text, case, number=number, state=state, **more)
-        self._screen.line(f"{case}: {text}")
 
     def _record_note(self, case: str, text: str, number: int) -> None:
         self._screen.line(f"{case}: {text}")

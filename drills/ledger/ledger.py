@@ -38,6 +38,10 @@ class Ledger:
         """Notes the run itself; the columns of `runs`."""
         self._insert(tables.runs, state="running", began=time.time(), **values)
 
+    def describe(self, **values: Any) -> None:
+        """Notes what is known only after it began, such as the versions of brokers; the columns of `runs`."""
+        self._update(tables.runs, {}, **values)
+
     def finish(self, state: str, exit_code: int | None) -> None:
         """Notes how it ended."""
         self._update(tables.runs, {}, state=state, ended=time.time(), exit_code=exit_code)
