@@ -68,10 +68,10 @@ def _write(driver: Driver, code: Exit) -> str | None:
         driver.reading.end()
         with driver.phase("", "evidence", SECONDS):
             driver.ledger.finish(state, code)
-            evidence.write(driver.folder, driver.ledger, driver.drill)
+            evidence.write(driver.folder, driver.note, driver.ledger, driver.drill, driver.target)
     except (Aborted, SQLAlchemyError, OSError, LabError, UndoError) as error:
         return first_line(error)
-    return None
+    return driver.reading.trouble()
 
 
 def _tell_one(driver: Driver, criterion: Criterion, found: Judgement) -> None:

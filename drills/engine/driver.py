@@ -140,7 +140,7 @@ class Driver:
             preflight.check(self.target, self.drill, self.screen)
             self.ledger.describe(versions={**preflight.own_versions(), **preflight.broker_versions(self.target)})
             guards.mark_left(self.target, self.folder)
-            self.reading.begin(self.ledger, self.target, self.folder)
+            self.reading.begin(self.ledger, self.target, self.folder, self.namespace)
             if self.options.silence:
                 self.changes.make("", preflight.silence(self.target, self.run, self.namespace))
 

@@ -101,7 +101,7 @@ def analyze(folder: Path, note: Note, ledger: Ledger, drill: Drill, screen: Scre
 
         verdicts = judging.judge(criteria, ledger, tell)
         code = analyzed_code(ledger, verdicts)
-        evidence.write(folder, ledger, drill)
+        evidence.write(folder, note, ledger, drill, None)
         screen.line(f"{ledger.run}: exit code {int(code)} ({code.name}); see {folder}")
         return code
 
