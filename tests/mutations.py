@@ -162,3 +162,30 @@ def management_alone(patch: pytest.MonkeyPatch) -> None:
     from exporter.clients.rabbitmq.node_endpoints import Collected, NodeEndpoints
 
     patch.setattr(NodeEndpoints, "collect", lambda _endpoints: Collected())
+
+
+@mutation
+def secrets_stay(patch: pytest.MonkeyPatch) -> None:
+    """The evidence of a drill is written as it comes."""
+    from drills.evidence.secrets import Redaction
+
+    patch.setattr(Redaction, "text", lambda _redaction, text: text)
+    patch.setattr(Redaction, "json", lambda _redaction, value: value)
+
+
+@mutation
+def names_are_believed(patch: pytest.MonkeyPatch) -> None:
+    """Names from brokers go into a drill's report as they are."""
+    from markupsafe import Markup
+
+    from drills.evidence.page import document
+
+    template = document.template()
+    patch.setattr(template.environment, "finalize", lambda value: Markup(value) if type(value) is str else value)
+    believing = template.environment.from_string(_source_of(template))
+    patch.setattr(document, "template", lambda: believing)
+
+
+def _source_of(template: Any) -> str:
+    source: str = template.environment.loader.get_source(template.environment, template.name)[0]
+    return source

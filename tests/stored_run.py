@@ -92,12 +92,12 @@ class Clock:
 class StoredRun:
     """The writer of a stored run. `folder` gets its ledger."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, only: list[int] | None = None) -> None:
         self.folder, self.clock = folder, clock
         folder.mkdir(parents=True, exist_ok=True)
         self.ledger = Ledger(sqlite_url(folder / "ledger.db"), RUN)
         self.ledger.create()
-        parameters = {"count": 100, "budget": {"unacked_most": 1}, "quick": False, "only": None, "fixed": "ab" * 32}
+        parameters = {"count": 100, "budget": {"unacked_most": 1}, "quick": False, "only": only, "fixed": "ab" * 32}
         driver = {"driver_pid": 4242, "driver_started": 17, "versions": {"rabbitmq": "3.10.8", "pika": "1.4.4"}}
         self.ledger.begin(drill=DRILL.name, target="dev", seed=42, quick=False, parameters=parameters, **driver)
 

@@ -59,8 +59,9 @@ def digest(value: Any) -> str:
 
 
 def _outcome(about: Row, criteria: Sequence[Any], changes: Sequence[Any]) -> dict[str, Any]:
-    """The verdict by the criteria, beside what the run ended with: a failed rollback is added and hides nothing."""
-    verdicts = [Verdict(one["verdict"]) for one in criteria]
+    """The verdict by the criteria asked for, beside what the run ended with: a failed rollback hides nothing."""
+    only = about["parameters"].get("only")
+    verdicts = [Verdict(one["verdict"]) for one in criteria if not only or one["number"] in only]
     by_criteria = exit_of(verdicts)
     failed = about["exit_code"] == Exit.ROLLBACK_FAILED or any(one["standing"] and one["undo_error"] for one in changes)
     overall = {Exit.PASS: Verdict.PASS, Exit.FAIL: Verdict.FAIL}.get(by_criteria, Verdict.UNKNOWN)

@@ -107,16 +107,22 @@ LABELS = {
 
 
 def headline(told: Mapping[str, Any]) -> Words:
-    """The answer in one sentence."""
+    """What came out, in one sentence that fits however the drill's question is put."""
     numbers = {verdict: _numbers(told, verdict) for verdict in VERDICTS}
     passed, total = len(numbers["PASS"]), len(told["criteria"])
-    if told["verdict"] == "PASS":
-        return Words(f"Yes: all {total} criteria were proven.", f"Có: cả {total} tiêu chí đã được chứng minh.")
     if told["verdict"] == "FAIL":
         failed = ", ".join(numbers["FAIL"])
-        return Words(f"No: criterion {failed} failed.", f"Không: tiêu chí {failed} không đạt.")
+        return Words(f"Criterion {failed} failed.", f"Tiêu chí {failed} không đạt.")
     if told["verdict"] == "NOT RUN":
-        return Words("Not answered: no criterion was judged.", "Chưa trả lời: chưa tiêu chí nào được đánh giá.")
+        return Words("No criterion was judged.", "Chưa tiêu chí nào được đánh giá.")
+    if told["verdict"] == "PASS" and passed == total:
+        return Words(f"All {total} criteria were proven.", f"Cả {total} tiêu chí đã được chứng minh.")
+    if told["verdict"] == "PASS":
+        proven = ", ".join(numbers["PASS"])
+        return Words(
+            f"Proven, of {total} criteria: {proven}. The others were not asked for.",
+            f"Đã chứng minh, trong {total} tiêu chí: {proven}. Các tiêu chí khác không được yêu cầu.",
+        )
     return Words(
         f"Not proven: {passed} of {total} criteria passed, the others are open.",
         f"Chưa chứng minh được: {passed} trên {total} tiêu chí đạt, còn lại bỏ ngỏ.",

@@ -63,7 +63,7 @@ def test_report_writes_the_evidence_anew_and_says_what_it_says(
     assert "FAIL" == json.loads((folder / "drill.json").read_text())["verdict"]
     said = capsys.readouterr().out.splitlines()
     assert said[:3] == [
-        "FAIL  a on dev: No: criterion 1 failed.",
+        "FAIL  a on dev: Criterion 1 failed.",
         "  ! The rollback FAILED. A person is needed.",
         "  ! Still in place: stop_node rabbitmq-2. Run: mq-drill recover a",
     ]

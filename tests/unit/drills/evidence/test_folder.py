@@ -15,6 +15,8 @@ from drills import checker
 from drills.evidence import write
 from drills.ledger import Ledger
 from drills.ledger.database import sqlite_url
+from drills.model.verdict import Judgement, Verdict
+from tests.mutations import fails_under
 from tests.stored_run import DRILL, EVENTS, EVIL, PASSWORD, RUN, Clock, StoredRun
 
 SCHEMA = json.loads((files("drills.evidence") / "drill.schema.json").read_text())
@@ -158,7 +160,7 @@ def test_the_hashes_are_those_of_the_files(whole: Any) -> None:
     assert {"report.html", "junit.xml", "timeline.jsonl", "metrics.csv"} <= found.keys()
 
 
-def test_no_secret_is_in_any_file(tmp_path: Path) -> None:
+def check_no_secret_is_in_any_file(tmp_path: Path) -> None:
     """Planted in the ledger, in a log and in what the broker exported; each in another spelling."""
     run = StoredRun(tmp_path, Clock())
     (tmp_path / "logs").mkdir()
@@ -175,6 +177,22 @@ def test_no_secret_is_in_any_file(tmp_path: Path) -> None:
     assert [] == [(path.name, secret) for path, text in texts.items() for secret in planted if secret in text]
     assert "connecting to amqp://me:***@h/\npassword=*** ok\n" == texts[tmp_path / "logs" / "worker.log"]
     assert '"queues": []' in texts[tmp_path / "topology" / "definitions.json"]
+
+
+def test_no_secret_is_in_any_file(tmp_path: Path) -> None:
+    check_no_secret_is_in_any_file(tmp_path / "right")
+    fails_under("secrets_stay", check_no_secret_is_in_any_file, tmp_path / "wrong")
+
+
+def test_only_what_was_asked_for_decides(tmp_path: Path) -> None:
+    """`--only 2` that passed is a pass, as its exit code says; the page tells that the rest was not asked for."""
+    run = StoredRun(tmp_path, Clock(), only=[2])
+    run.ledger.judge(2, Judgement(Verdict.PASS, "seen"))
+    run.ledger.finish("finished", 0)
+    told = write(tmp_path, run.ledger, DRILL)
+    run.ledger.close()
+    assert ("PASS", {"code": 0, "by_criteria": 0, "rollback_failed": False}) == (told["verdict"], told["exit"])
+    assert "Proven, of 3 criteria: 2. The others were not asked for." in (tmp_path / "report.html").read_text()
 
 
 def test_files_of_the_run_itself_stay_as_they_are(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drills.evidence.page import document, plot, words
+from tests.mutations import fails_under
 from tests.stored_run import DRILL, EVENTS
 
 RUNS = ["whole", "half", "failed"]
@@ -66,21 +67,28 @@ def test_it_asks_the_network_for_nothing(run: str, request: pytest.FixtureReques
     assert ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"] == policy
 
 
-def test_hostile_names_are_shown_as_text(whole: Any) -> None:
-    page = Page(whole.page)
+def check_hostile_names_are_shown_as_text(whole: Any) -> None:
+    text = document.render(whole.folder, whole.told, {case["name"]: {} for case in whole.told["cases"]})
+    page = Page(text)
     assert "<script>alert(1)</script> \"q\" 'a' & \\" in page.said
     assert "\\u202eline" in page.said
-    assert "\u202e" not in whole.page
-    assert "<script>alert" not in whole.page
+    assert "\u202e" not in text
+    assert "<script>alert" not in text
+
+
+def test_hostile_names_are_shown_as_text(whole: Any) -> None:
+    check_hostile_names_are_shown_as_text(whole)
+    fails_under("names_are_believed", check_hostile_names_are_shown_as_text, whole)
+    check_hostile_names_are_shown_as_text(whole)
 
 
 def test_verdict_answer_and_question_come_first(whole: Any, failed: Any, half: Any) -> None:
     start = "English Tiếng Việt mq-drill · crash-window"
     said = Page(whole.page).said.split(start)[1]
-    answer = "Yes: all 3 criteria were proven. Có: cả 3 tiêu chí đã được chứng minh."
+    answer = "All 3 criteria were proven. Cả 3 tiêu chí đã được chứng minh."
     assert said.startswith(f" PASS ĐẠT {answer} {DRILL.question} {DRILL.question_vi}")
-    assert Page(failed.page).said.split(start)[1].startswith(" FAIL KHÔNG ĐẠT No: criterion 1 failed.")
-    assert Page(half.page).said.split(start)[1].startswith(" NOT RUN CHƯA CHẠY Not answered")
+    assert Page(failed.page).said.split(start)[1].startswith(" FAIL KHÔNG ĐẠT Criterion 1 failed.")
+    assert Page(half.page).said.split(start)[1].startswith(" NOT RUN CHƯA CHẠY No criterion was judged.")
 
 
 def test_what_a_person_must_do_is_said_at_the_top(whole: Any, half: Any, failed: Any) -> None:
