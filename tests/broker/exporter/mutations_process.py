@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -149,3 +151,54 @@ def everybody_comes_in(patch: pytest.MonkeyPatch) -> None:
     from exporter.http_guard import Guard
 
     patch.setattr(Guard, "__call__", lambda guard, request: guard.site(request))
+
+
+@mutation
+def logins_are_logged(patch: pytest.MonkeyPatch) -> None:
+    """A line for debugging was left in, at the level that everybody logs."""
+    from exporter.clients.rabbitmq import http
+
+    read = http.read_password
+
+    def telling(config: Any) -> str:
+        logging.getLogger(http.__name__).warning("logging in as %s:%s", config.username, read(config))
+        return read(config)
+
+    patch.setattr(http, "read_password", telling)
+
+
+@mutation
+def polls_end_in_faults(patch: pytest.MonkeyPatch) -> None:
+    """Each poll ends in an exception that nobody expects; its text shows all of ours that the reader has in hand."""
+    from exporter.clients.kafka.reader import KafkaReader
+    from exporter.clients.rabbitmq.reader import RabbitReader
+
+    def failing(poll: Any) -> Any:
+        def fail(reader: Any) -> None:
+            poll(reader)
+            raise RuntimeError("; ".join(shown(reader)))
+
+        return fail
+
+    for reader in (KafkaReader, RabbitReader):
+        patch.setattr(reader, "poll", failing(reader.poll))
+
+
+def shown(root: object) -> Iterator[str]:
+    """Every object of the exporter's own that can be reached through attributes and containers, as it shows itself."""
+    seen: set[int] = set()
+    todo: list[tuple[str, object]] = [("reader", root)]
+    while todo:
+        name, one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict):
+            todo += [(str(key), value) for key, value in one.items()]
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            todo += [(name, value) for value in one]
+        elif type(one).__module__.startswith("exporter."):
+            yield f"{name}: {one!r}"
+            slots = [slot for kind in type(one).__mro__ for slot in getattr(kind, "__slots__", ())]
+            todo += [(slot, getattr(one, slot)) for slot in slots if hasattr(one, slot)]
+            todo += getattr(one, "__dict__", {}).items()

@@ -19,6 +19,7 @@ import pytest
 
 from tests.ports import reserved_port
 
+ROOT = Path(__file__).parents[3]
 DEADLINE = 60.0  # of waits that succeed in a moment where the machine is idle
 FILE = """
 kafka:
@@ -40,7 +41,7 @@ class Process:
         module = ["exporter"] if mutation is None else ["tests.broker.exporter.mutated", mutation, "--"]
         command = [sys.executable, "-m", *module, "--web.listen-address", f"127.0.0.1:{port}", *arguments]
         self.url = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read)
         self._reader.start()

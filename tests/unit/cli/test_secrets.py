@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import ssl
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -123,38 +124,77 @@ class Passing(urllib.request.HTTPErrorProcessor):
 
 
 @pytest.mark.parametrize(
-    ("level", "form", "right"), [("debug", "text", True), ("debug", "json", False), ("info", "text", False)]
+    ("level", "form", "right", "logged"),
+    [
+        ("debug", "text", True, "first poll done"),
+        ("debug", "json", False, "first poll done"),
+        ("info", "text", False, "first poll done"),
+        ("warning", "json", False, "PLAIN login refused"),
+        ("error", "text", True, "not reloaded"),
+    ],
 )
 def test_no_output_of_a_process_holds_a_secret(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, level: str, form: str, right: bool
+    folder: Path, monkeypatch: pytest.MonkeyPatch, level: str, form: str, right: bool, logged: str
 ) -> None:
-    monkeypatch.setenv("KAFKA_PW", KAFKA if right else WRONG[0])
-    (folder / "rabbitmq-password").write_text(RABBITMQ if right else WRONG[1])
-    config = folder / "mq.yaml"
-    with systems(folder) as ports:
-        config.write_text(FILE.format(**ports, folder=folder, level=level, form=form))
-        process = Process("--config", str(config))
-        try:
-            seen = outputs(process, folder, config)
-        finally:
-            process.process.kill()
-            process.process.wait(60)
-            process.close()
-    seen["log"] = "".join(process.lines)
-    assert "first poll done" in seen["log"]
-    assert ("PLAIN login refused" in seen["snapshot"], "wrong user or password" in seen["snapshot"]) == (
-        not right,
-        True,
-    )
+    seen = outputs(folder, monkeypatch, level, form, right)
+    check(seen)
+    assert logged in seen["log"]
+    told = ("PLAIN login refused" in seen["snapshot"], "wrong user or password" in seen["snapshot"])
+    assert (not right, True) == told
+
+
+@pytest.mark.parametrize(("form", "right"), [("text", True), ("json", False)])
+def test_no_traceback_shows_a_secret(folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, right: bool) -> None:
+    """Unexpected exceptions, with all that the readers of both systems have in hand after their logins."""
+    seen = outputs(folder, monkeypatch, "error", form, right, "polls_end_in_faults")
+    assert {"orders", "tasks"} == set(re.findall(r"(orders|tasks): the poll failed; this is a fault", seen["log"]))
+    assert all(f"config: {name}(" in seen["log"] for name in ("Kafka", "RabbitMQ")), "they are shown"
+    check(seen)
+
+
+def test_a_secret_in_the_log_is_caught(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = outputs(folder, monkeypatch, "warning", "text", False, "logins_are_logged")
+    with pytest.raises(AssertionError):
+        check(seen)
+
+
+def check(seen: dict[str, str]) -> None:
     assert "KAFKA_PW" not in seen["environment of children"]
     assert {} == {name: found for name, text in seen.items() if (found := leaks(text))}
 
 
-def outputs(process: Process, folder: Path, config: Path) -> dict[str, str]:
-    """All that comes out, after a few polls, a refused login, a good reload and bad ones."""
-    process.wait_for("tasks: first poll done" if "json" not in config.read_text() else '"cluster": "tasks"')
+def outputs(
+    folder: Path, patch: pytest.MonkeyPatch, level: str, form: str, right: bool, mutation: str | None = None
+) -> dict[str, str]:
+    """All that comes out of a process, by where it comes out. `right`: whether its passwords are."""
+    patch.setenv("KAFKA_PW", KAFKA if right else WRONG[0])
+    (folder / "rabbitmq-password").write_text(RABBITMQ if right else WRONG[1])
+    (folder / "environment").unlink(missing_ok=True)
+    config = folder / "mq.yaml"
+    with systems(folder) as ports:
+        config.write_text(FILE.format(**ports, folder=folder, level=level, form=form))
+        process = Process("--config", str(config), mutation=mutation)
+        try:
+            seen = provoked(process, folder, config)
+        finally:
+            process.process.kill()
+            process.process.wait(60)
+            process.close()
+    return {**seen, "log": "".join(process.lines)}
+
+
+def polled(process: Process, folder: Path) -> bool:
+    """Whether both clusters have been polled, or failed to be."""
+    with suppress(OSError):  # it does not listen yet
+        if get(process, folder, "/-/ready").startswith("200"):
+            return True
+    return all(any(f"{name}: the poll failed" in line for line in process.lines) for name in ("orders", "tasks"))
+
+
+def provoked(process: Process, folder: Path, config: Path) -> dict[str, str]:
+    """What it shows after a poll of both, a refused login, a good reload and bad ones."""
     process.wait_until(lambda: (folder / "environment").exists(), "a call of the tool")
-    process.wait_until(lambda: get(process, folder, "/-/ready").startswith("200"), "the first poll of both")
+    process.wait_until(lambda: polled(process, folder), "the first poll of both")
     seen = {path: get(process, folder, path) for path in ("/", "/metrics", "/-/healthy", "/-/config", "/debug/vars")}
     seen["snapshot"] = get(process, folder, "/api/v1/snapshot")
     seen["refused"] = get(process, folder, "/metrics", password=WRONG[0])

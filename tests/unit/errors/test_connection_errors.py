@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from exporter.clients.kafka import failures, tls
 from exporter.clients.kafka.reader import KafkaReader
+from exporter.clients.rabbitmq import http
 from exporter.clients.rabbitmq.reader import RabbitReader
 from exporter.clients.reader import Reader
 from exporter.config.model import Kafka, RabbitMQ
+from exporter.model.common import Kind
+from tests.mutations import fails_under, mutation
 from tests.pem import certificates, self_signed
 from tests.unit.errors import kafka_cases, rabbitmq_cases
 from tests.unit.errors.case import Case, Cases
@@ -66,6 +70,20 @@ def check(system: System, case: Case, folder: Path) -> None:
     (line,) = lines
     assert line.startswith(f"warning {system.subject}: {case.text} (")
     assert line.endswith(f": {case.kind})")
+
+
+@mutation
+def connection_errors_as_python_says_them(patch: pytest.MonkeyPatch) -> None:
+    """Why a connection failed is told in the words of the library that noticed."""
+    told = lambda address, error: (Kind.UNREACHABLE, f"{address}: {error}")  # noqa: E731
+    patch.setattr(tls, "failure", lambda address, error: failures.Failure(*told(address, error)))
+    patch.setattr(http, "explain", lambda error, address, _: http.Failure(*told(address, error)))
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_words_of_a_library_are_caught(system: System, folder: Path) -> None:
+    case = next(case for case in system.cases if case.name == "expired certificate")
+    fails_under("connection_errors_as_python_says_them", check, system, case, folder)
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)

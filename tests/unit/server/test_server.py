@@ -15,6 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from exporter.http_connections import Connections
 from exporter.http_handler import ONE_WRITE, batches
 from exporter.server import CannotListenError, Limits, Server
+from tests.mutations import fails_under, mutation
 from tests.unit.server.served import connect, ends, poller_of, served, snapshot, wait_for
 
 SCRAPE = {"Accept": "application/openmetrics-text", "Accept-Encoding": "gzip"}
@@ -78,7 +79,23 @@ def test_a_hanging_poll_never_keeps_a_scrape_waiting() -> None:
         poller.stop()
 
 
+@mutation
+def slow_clients_keep_their_place(patch: pytest.MonkeyPatch) -> None:
+    """At the limit nobody makes room: who never finishes a request shuts everybody else out."""
+    admit = Connections.admit
+
+    def first_come(connections: Connections, connection: socket.socket) -> bool:
+        return len(connections) < connections.limit and admit(connections, connection)
+
+    patch.setattr(Connections, "admit", first_come)
+
+
 def test_slow_clients_make_room_for_a_scrape() -> None:
+    check_slow_clients_make_room()
+    fails_under("slow_clients_keep_their_place", check_slow_clients_make_room)
+
+
+def check_slow_clients_make_room() -> None:
     """Slow loris: connections that never finish a request are as many as the limit allows."""
     poller = poller_of({"a": lambda: snapshot("a")})
     with served(poller, Limits(connections=20, first_request=60, request=60)) as server:
