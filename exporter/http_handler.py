@@ -8,7 +8,7 @@ import logging
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from exporter import VERSION
 from exporter.http_connections import DeadlineReader
 from exporter.http_negotiation import wants_gzip
 from exporter.http_response import Request, Response, text
+from exporter.http_sending import send_all
 from exporter.log import one_line
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LARGEST_BODY = 64 * 1024  # nothing here needs one; it is read so that the connection stays usable
 WORTH_COMPRESSING = 1400  # bytes: less fits into one packet anyway
-ONE_WRITE = 64 * 1024
-ONE_SEND = 1024 * 1024
+ONE_READ = 64 * 1024
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         """Put a deadline on everything that is read."""
         super().setup()
         self.reader = DeadlineReader(self.connection)
-        self.requests = self.rfile = io.BufferedReader(self.reader, ONE_WRITE)
+        self.requests = self.rfile = io.BufferedReader(self.reader, ONE_READ)
 
     def handle(self) -> None:
         """Answer requests until the client, a deadline or the limit ends the connection."""
@@ -102,10 +102,7 @@ class Handler(BaseHTTPRequestHandler):
         head = self.head(response, headers, sum(map(len, chunks)))
         self.log_request(response.status)
         deadline = time.monotonic() + self.server.limits.answer
-        for batch in batches([head, *chunks] if self.command != "HEAD" else [head]):
-            for start in range(0, len(batch), ONE_SEND):  # an SSLSocket's time-out is for each record, not the whole
-                self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
-                self.connection.sendall(memoryview(batch)[start : start + ONE_SEND])
+        send_all(self.connection, [head, *chunks] if self.command != "HEAD" else [head], deadline)
 
     def wants_gzip(self) -> bool:
         """Whether this request wants its answer compressed."""
@@ -139,20 +136,3 @@ class Handler(BaseHTTPRequestHandler):
     def log_error(self, format: str, *args: object) -> None:  # noqa: A002 - the name is BaseHTTPRequestHandler's
         """What a client did wrong is no news to us."""
         log.debug("%s " + format, self.address_string(), *args)
-
-
-def batches(chunks: Sequence[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer writes: small neighbours are put together, large chunks are passed on uncopied."""
-    small: list[bytes] = []
-    held = 0
-    for chunk in chunks:
-        if held + len(chunk) > ONE_WRITE and small:
-            yield b"".join(small)
-            small, held = [], 0
-        if len(chunk) > ONE_WRITE:
-            yield chunk
-        else:
-            small.append(chunk)
-            held += len(chunk)
-    if small:
-        yield b"".join(small)

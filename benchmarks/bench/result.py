@@ -107,6 +107,26 @@ def _text(value: float, unit: str) -> str:
     return f"{text} {unit}".rstrip()
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the file of an earlier run holds: figures by key, and the conditions by part."""
+
+    values: Mapping[str, float]
+    conditions: Mapping[str, Mapping[str, float]]
+
+
+def read(path: Path, scale: float) -> Kept:
+    """An earlier run's file; nothing where there is none, or where it was measured at another scale."""
+    try:
+        found = json.loads(path.read_text())
+        conditions = found.pop("conditions")
+        if conditions["scale"] == scale:
+            return Kept(found, conditions["parts"])
+    except (OSError, ValueError, KeyError):
+        pass
+    return Kept({}, {})
+
+
 def write(path: Path, values: Mapping[str, float], conditions: Mapping[str, object]) -> None:
     """The file: every figure by its key, and under `conditions` what the machine was doing."""
     path.parent.mkdir(parents=True, exist_ok=True)

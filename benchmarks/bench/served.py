@@ -47,6 +47,7 @@ class Exporter:
     def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path, began: float) -> None:
         self.process, self.port, self.log, self.began = process, port, log, began
         self.connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        self.body = bytearray()
 
     def get(self, path: str, encoding: str = "identity") -> tuple[int, bytes]:
         """Status and body, as sent."""
@@ -55,6 +56,21 @@ class Exporter:
         response = self.connection.getresponse()
         return response.status, response.read()
 
+    def take(self, encoding: str) -> int:
+        """Scrape as Prometheus does, into memory that is used again and again; the size.
+
+        50 MB of fresh memory cost this reader 40 ms of page faults at each scrape, three times what sending them costs.
+        """
+        self.connection.request("GET", "/metrics", headers={"Accept-Encoding": encoding})
+        response = self.connection.getresponse()
+        size = response.length or 0
+        if size > len(self.body):
+            self.body = bytearray(b"x" * (size + size // 10))
+        got = response.readinto(memoryview(self.body)[:size])
+        response.close()
+        assert (response.status, got) == (200, size), f"status {response.status}, {got} of {size} bytes"
+        return size
+
     def text(self) -> bytes:
         """The page."""
         return self.get("/metrics")[1]
@@ -62,12 +78,13 @@ class Exporter:
     def scrapes(self, count: int, encoding: str, between: Callable[[], object]) -> Scrapes:
         """Scrape so often; `between` is called before each."""
         seen, largest = [], b""
+        self.take(encoding)
         for _ in range(count):
             between()
             began = time.perf_counter()
-            _, body = self.get("/metrics", encoding)
-            seen.append((1000 * (time.perf_counter() - began), len(body)))
-            largest = max(largest, body, key=len)
+            size = self.take(encoding)
+            seen.append((1000 * (time.perf_counter() - began), size))
+            largest = bytes(self.body[:size]) if size > len(largest) else largest
         # on a machine so busy that polls overrun their interval the data is withheld for a while: that is no scrape
         took = [milliseconds for milliseconds, size in seen if size > len(largest) / 2]
         assert len(took) > count / 2, f"{count - len(took)} of {count} pages were withheld"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.bench import render, result
-from benchmarks.bench.__main__ import Bench
+from benchmarks.bench.__main__ import Bench, measure
 from benchmarks.timing import percentile
 from drills.lab import Report
 
@@ -51,6 +52,45 @@ def test_the_file_has_every_figure_and_the_conditions(tmp_path: Path) -> None:
     result.write(tmp_path / "build" / "bench.json", {"rss_mb": 123.456789, "series": 7}, {"load_highest": 2.5})
     expected = {"rss_mb": 123.5, "series": 7, "conditions": {"load_highest": 2.5}}
     assert expected == json.loads((tmp_path / "build" / "bench.json").read_text())
+
+
+def test_a_part_measured_again_keeps_the_others_figures_of_the_same_scale(tmp_path: Path) -> None:
+    path, parts = tmp_path / "bench.json", {"plain": {"seconds": 7.0}}
+    assert result.Kept({}, {}) == result.read(path, 1)
+    result.write(path, {"rss_mb": 12.0}, {"scale": 1, "cpus": 2, "parts": parts})
+    assert result.Kept({"rss_mb": 12.0}, parts) == result.read(path, 1)
+    assert result.Kept({}, {}) == result.read(path, 0.1)
+
+
+class Faulty(Bench):
+    """Parts that fail, each in its way."""
+
+    def plain(self) -> None:
+        self.note(rss_mb=1.0)
+        raise AssertionError("half a page")
+
+    def secure(self) -> None:
+        threading.Event().wait(30)
+
+    def rabbitmq(self) -> None:
+        raise SystemExit("the set-up is not there")
+
+    def render(self) -> None:
+        raise SystemExit(130)
+
+
+def test_a_part_that_fails_or_hangs_is_named_and_what_it_measured_is_kept() -> None:
+    bench = Faulty(0.1, "", Report())
+    for part in ("plain", "secure", "rabbitmq"):
+        measure(bench, part, 1)
+    expected = {
+        "plain": "AssertionError: half a page",
+        "secure": "TooLongError: not done in 1 s",
+        "rabbitmq": "the set-up is not there",
+    }
+    assert (expected, {"rss_mb": 1.0}) == (bench.faults, bench.values)
+    with pytest.raises(SystemExit):  # ended from outside: not a fault of the part
+        measure(bench, "render", 1)
 
 
 def test_both_pages_say_the_same_and_ours_costs_less() -> None:

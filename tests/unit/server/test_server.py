@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from exporter.http_connections import Connections
-from exporter.http_handler import ONE_WRITE, batches
+from exporter.http_sending import ONE_WRITE, batches
 from exporter.server import CannotListenError, Limits, Server
 from tests.mutations import fails_under, mutation
 from tests.unit.server.served import connect, ends, poller_of, served, snapshot, wait_for
@@ -147,6 +147,22 @@ def test_a_client_that_does_not_read_ends() -> None:
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         wait_for(lambda: len(server.connections) == 1, "it is being answered")
         wait_for(lambda: len(server.connections) == 0, "it was given up")
+
+
+def test_a_client_that_reads_a_little_now_and_then_ends() -> None:
+    """Each sip makes room for some bytes: the deadline is for the whole answer."""
+    poller = poller_of({"a": lambda: snapshot("a", queues=60_000)})
+    poller.poll_once()
+    with served(poller, Limits(answer=0.5)) as server, connect(server) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for(lambda: len(server.connections) == 1, "it is being answered")
+
+        def given_up() -> bool:
+            connection.recv(10_000)
+            return len(server.connections) == 0
+
+        wait_for(given_up, "it was given up", 5)
 
 
 def test_when_all_are_being_answered_the_next_is_told_so() -> None:
