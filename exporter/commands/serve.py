@@ -25,6 +25,7 @@ from exporter.status.units import counted
 
 log = logging.getLogger(__name__)
 LOOK = 1.0  # seconds between two looks at whether the data is still fresh
+SWITCH = 0.001  # seconds (Python: 0.005) that a poll may compute on while a scrape waits for the interpreter
 PATIENCE = 1.5  # seconds for running polls to end; a hanging request must not keep us from stopping
 
 
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     except CannotListenError as error:
         return fail(str(error), FAILED)
     signals = catch_signals()
+    sys.setswitchinterval(SWITCH)
     poller.start()
     server.start()
     clusters = counted(len(poller.clusters), "cluster")
