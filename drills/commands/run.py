@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import secrets
 import sys
 
@@ -51,6 +52,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--ledger", metavar="URL", help="of a PostgreSQL database (default: SQLite in the run's folder)"
     )
     parser.add_argument("--business", metavar="URL", help="of the drill's business database, likewise")
+    parser.add_argument(
+        "--rto", metavar="SECONDS", type=_seconds, help="judge too that the service is back so soon after each fault"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -73,10 +77,21 @@ def _run(arguments: argparse.Namespace) -> int:
         only=arguments.only,
         stop_on=tuple(arguments.stop_on),
         silence=arguments.silence,
+        rto=arguments.rto,
         ledger_url=arguments.ledger,
         business_url=arguments.business,
     )
     return Driver(drill, target, options, Screen(sys.stderr), start).play()
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0.0 < found < math.inf:
+        raise argparse.ArgumentTypeError(f"expected seconds such as 30, got {text!r}")
+    return found
 
 
 def _line(arguments: argparse.Namespace, target: str) -> str:

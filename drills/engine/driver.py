@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from drills.engine import conclusion, guards, preflight, processes, runs
+from drills.engine import conclusion, guards, preflight, processes, recovery_time, runs
 from drills.engine.drill import PHASES, Case, Drill
 from drills.engine.errors import Aborted, Left, Refused
 from drills.engine.interruptions import Interruptions
@@ -40,6 +40,7 @@ class Options:
     only: tuple[int, ...] | None = None
     stop_on: tuple[str, ...] = ()
     silence: bool = False
+    rto: float | None = None  # seconds until the service must be back after each fault
     ledger_url: str | None = None
     business_url: str | None = None
 
@@ -57,7 +58,7 @@ class Driver:
     """Plays one run. `play` gives the exit code; the run is found again by `run`, in `folder`."""
 
     def __init__(self, drill: Drill, target: Target, options: Options, screen: Screen, start: StartWorker) -> None:
-        self.drill = drill
+        self.drill = recovery_time.judged(drill, options.rto, options.only)
         self.target = target
         self.options = options
         self.screen = screen
@@ -102,7 +103,12 @@ class Driver:
         parameters = self.drill.parameters(self.options.quick)
         told = json.dumps(parameters, sort_keys=True, separators=(",", ":")).encode()
         only = None if self.options.only is None else list(self.options.only)
-        asked = {"quick": self.options.quick, "only": only, "stop_on": list(self.options.stop_on)}
+        asked = {
+            "quick": self.options.quick,
+            "only": only,
+            "stop_on": list(self.options.stop_on),
+            "rto": self.options.rto,
+        }
         driver = process_of(os.getpid())
         assert driver is not None, "we run"
         self.ledger.begin(
@@ -119,7 +125,7 @@ class Driver:
     # the middle
 
     def _play(self) -> Exit:
-        criteria, cases = self.drill.needed(self.options.only)
+        criteria, cases = self.drill.needed(self._numbers())
         try:
             with StopConditions(self.target, self.options.stop_on, self._signals.abort) as conditions:
                 self._preflight(conditions)
@@ -151,6 +157,7 @@ class Driver:
             for phase in PHASES:
                 with self.phase(case.name, phase, case.phase_seconds):
                     getattr(case, phase)(stage)
+            recovery_time.note(self.ledger, self.note.business_url, case.name)
         except Refused:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a case raises, the other cases go on
@@ -181,6 +188,11 @@ class Driver:
             )
         except (SQLAlchemyError, OSError) as failure:
             self._signals.end(f"the run's record can't be written: {first_line(failure)}")
+
+    def _numbers(self) -> list[int] | None:
+        """The numbers of the criteria that are judged; None: all."""
+        only, last = self.options.only, self.drill.criteria[-1].number
+        return None if only is None else [*only, *([last] if self.options.rto is not None else [])]
 
     def _stage(self, case: Case) -> Stage:
         return Stage(

@@ -6,16 +6,30 @@ From the first one on the rollback is under way, and only a second Ctrl-C or its
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
 from drills.engine.errors import Aborted, Left, UndoError
 
 NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "the terminal was closed (SIGHUP)"}
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Deadline:
+    """`at`: monotonic seconds; `told`: what is said when it passes."""
+
+    at: float
+    told: str
+
+
+NEVER = Deadline(math.inf, "")
 
 
 class Interruptions:
@@ -26,7 +40,7 @@ class Interruptions:
         self.undoing = False
         self._say = say
         self._from_thread = ""
-        self._deadline = ""
+        self._deadline: Deadline | None = None
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interruptions:
@@ -49,13 +63,25 @@ class Interruptions:
 
     @contextmanager
     def deadline(self, seconds: float, what: str) -> Iterator[None]:
-        """A watchdog: when the block takes longer the run is aborted; while undoing, that one undo fails."""
-        self._deadline = f"watchdog: {what} took longer than {seconds:.0f} s"
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        """A watchdog: when the block takes longer the run is aborted; while undoing, that one undo fails.
+
+        One within another ends no later than that.
+        """
+        outer = self._deadline
+        self._deadline = min(
+            Deadline(time.monotonic() + seconds, f"watchdog: {what} took longer than {seconds:.0f} s"), outer or NEVER
+        )
+        self._set_timer()
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._deadline = outer
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        """The alarm rings at the deadline there is. One that is past has rung already."""
+        left = 0.0 if self._deadline is None else self._deadline.at - time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, max(0.0, left))
 
     @contextmanager
     def rollback(self) -> Iterator[None]:
@@ -84,9 +110,10 @@ class Interruptions:
         self._say(f"{name}: a rollback is under way; press Ctrl-C again to leave it undone")
 
     def _late(self, *_: object) -> None:
+        told = "watchdog" if self._deadline is None else self._deadline.told
         if self.undoing:
-            raise UndoError(self._deadline)
-        self.end(self._deadline)
+            raise UndoError(told)
+        self.end(told)
 
     def _stopped(self, *_: object) -> None:
         if self.undoing:

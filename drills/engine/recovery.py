@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from drills.engine import evidence, guards, judging, processes
+from drills.engine import evidence, guards, judging, processes, recovery_time
 from drills.engine.accounts import check_the_checker
 from drills.engine.drill import Criterion, Drill
 from drills.engine.errors import Left, Refused
@@ -91,8 +91,9 @@ def analyze(folder: Path, note: Note, ledger: Ledger, drill: Drill, screen: Scre
             screen.loud(
                 f"The driver of {ledger.run} was killed. First put back what stands: mq-drill recover {ledger.run}"
             )
-        only = about["parameters"].get("only")
-        criteria, _ = drill.needed(only)
+        only, rto = (about["parameters"].get(key) for key in ("only", "rto"))
+        drill = recovery_time.judged(drill, rto, only)
+        criteria, _ = drill.needed(None if only is None else [*only, *([drill.criteria[-1].number] if rto else [])])
         if not any(True for _ in ledger.rows(tables.attempts, "checker")) and judging.checker_lack(ledger) is not None:
             check_the_checker(ledger, note.business_url)
 

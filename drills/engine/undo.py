@@ -97,8 +97,8 @@ class Changes:
             raise UndoError(f"`{change.undo_says()}` failed: {error}") from error
         del self.standing[number]
         self._record(number, undone=time.time(), undo_error=None)
-        text = f"{change.undo_says()}: done in {time.monotonic() - begun:.1f} s"
-        self._record_note(case, text, number)
+        if change.undo_says():
+            self._record_note(case, f"{change.undo_says()}: done in {time.monotonic() - begun:.1f} s", number)
 
     def undo_all(self, case: str | None = None) -> list[str]:
         """Puts everything back (of one case, when given), the last first; what failed. A failure stops nothing."""
@@ -114,7 +114,8 @@ class Changes:
 
     def left(self) -> list[str]:
         """What stands, for a person, in the order in which it is to be undone."""
-        return [self.standing[number][1].undo_says() for number in sorted(self.standing, reverse=True)]
+        told = [self.standing[number][1].undo_says() for number in sorted(self.standing, reverse=True)]
+        return [line for line in told if line]
 
     def _verify(self, change: Change) -> None:
         claim = f"`{change.undo_says()}` is seen to be true"

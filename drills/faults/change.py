@@ -63,7 +63,7 @@ class Change(ABC):
 
     @abstractmethod
     def undo_says(self) -> str:
-        """What its undo does, for a person: `start rabbitmq-1`."""
+        """What its undo does, for a person: `start rabbitmq-1`; empty when there is nothing to put back."""
 
 
 @cache

@@ -42,4 +42,4 @@ class KillWorker(Change):
 
     def undo_says(self) -> str:
         """Nothing."""
-        return f"nothing for worker {self.worker}"
+        return ""

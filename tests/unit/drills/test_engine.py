@@ -238,7 +238,7 @@ def test_a_plan_names_everything_and_touches_nothing(world: World, capsys: pytes
     told = capsys.readouterr().out
     assert "  make a file, break it for 3 events\n" in told
     assert "  1. three events, one effect each (judged on: setting)\n" in told
-    assert "second" not in told
+    assert "case second" not in told
     assert BEFORE == world.contents()
 
 
@@ -247,5 +247,19 @@ def test_list_and_status_tell_what_there_is(world: World, capsys: pytest.Capture
     assert (0, 0) == (world.call("list"), world.call("status", world.name))
     told = capsys.readouterr().out
     assert "tiny             2 criteria, no broker\n" in told
-    assert f"KILLED             2 changes may stand: mq-drill recover {world.name}\n" in told
+    (line,) = [line for line in told.splitlines() if line.startswith(world.name)]
+    assert "KILLED" in line
+    assert line.endswith(f"  2 changes may stand: mq-drill recover {world.name}")
     wait_for("workers of a killed driver end by themselves", lambda: ", ".join(world.living()) or None, 10)
+
+
+RTO = {"kept": ("60", Verdict.PASS, "at most "), "missed": ("0.000001", Verdict.FAIL, "later than 1e-06 s: setting: ")}
+
+
+@pytest.mark.parametrize("case", RTO)
+def test_with_rto_the_time_to_service_is_a_criterion_too(world: World, case: str) -> None:
+    seconds, verdict, told = RTO[case]
+    code, out = world.run(*RUN, "--rto", seconds, "--only", "1")
+    assert (Exit.PASS if verdict is Verdict.PASS else Exit.FAIL) == code, out
+    assert {1: Verdict.PASS, 3: verdict} == verdicts(world)
+    assert because(world, 3).startswith(told)
