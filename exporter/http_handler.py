@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import logging
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 LARGEST_BODY = 64 * 1024  # nothing here needs one; it is read so that the connection stays usable
 WORTH_COMPRESSING = 1400  # bytes: less fits into one packet anyway
 ONE_READ = 64 * 1024
+FAREWELL = 1.0  # seconds in which a client that is refused can read why
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -51,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if isinstance(self.connection, ssl.SSLSocket):
                 self.connection.settimeout(patience)
-                self.connection.do_handshake()
+                shake_hands(self.connection)
                 if not self.server.welcomes(self.connection):
                     log.debug("%s: its certificate has none of client_allowed_sans", self.address_string())
                     return
@@ -136,3 +138,21 @@ class Handler(BaseHTTPRequestHandler):
     def log_error(self, format: str, *args: object) -> None:  # noqa: A002 - the name is BaseHTTPRequestHandler's
         """What a client did wrong is no news to us."""
         log.debug("%s " + format, self.address_string(), *args)
+
+
+def shake_hands(connection: ssl.SSLSocket) -> None:
+    """The TLS handshake. Raises OSError, once the client could read why it was refused.
+
+    A client sends its request behind its certificate; closed with that unread, the connection would be reset, and the
+    client might see the reset in place of the reason.
+    """
+    try:
+        connection.do_handshake()
+    except ssl.SSLError:
+        with contextlib.suppress(OSError):
+            connection.settimeout(FAREWELL)
+            connection.shutdown(socket.SHUT_WR)
+            deadline = time.monotonic() + FAREWELL
+            while connection.recv(ONE_READ) and time.monotonic() < deadline:
+                pass
+        raise

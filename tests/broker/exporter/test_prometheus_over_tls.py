@@ -54,7 +54,9 @@ def job(name: str, target: str, folder: Path, password: str, **tls: str) -> dict
 def prometheus(folder: Path, jobs: list[dict[str, Any]]) -> Iterator[str]:
     """Its URL."""
     file = folder / "prometheus.yaml"
-    file.write_text(yaml.safe_dump({"global": {"scrape_interval": "1s"}, "scrape_configs": jobs}))
+    file.write_text(
+        yaml.safe_dump({"global": {"scrape_interval": "5s", "scrape_timeout": "5s"}, "scrape_configs": jobs})
+    )
     address = f"127.0.0.1:{free_port()}"
     command = ["prometheus", f"--config.file={file}", f"--storage.tsdb.path={folder / 'data'}"]
     with (folder / "prometheus.log").open("wb") as log:
