@@ -33,9 +33,10 @@ style: dev
 check: style ## format, lint, types and the tests that need no broker, side by side (a minute or two)
 	$(BIN)/pytest -q -n 4 --dist worksteal tests/unit
 
-test: style ## everything, on real brokers; installs what that needs and cleans up
+test: style ## everything: unit tests side by side, then the rest on real brokers; installs what that needs
 	$(BIN)/mq-drill lab install
-	$(BIN)/pytest
+	$(BIN)/pytest -n 4 --dist worksteal tests/unit
+	$(BIN)/pytest --ignore=tests/unit
 
 test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
 	$(BIN)/python -m tests.matrix

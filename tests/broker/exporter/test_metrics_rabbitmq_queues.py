@@ -19,8 +19,8 @@ from pika.adapters.blocking_connection import BlockingChannel
 from drills.lab import Lab
 from tests.broker.conftest import Management
 from tests.broker.exporter.process import STALE_AFTER, TIMEOUT, Exporter, Page, cli_of, only, rabbitmq_of, running
-from tests.broker.exporter.stream_protocol import StreamClient
 from tests.broker.labs import amqp
+from tests.broker.stream_protocol import StreamClient
 
 PLAIN, CLI = "plain", "cli"
 QUORUM, STREAM = {"x-queue-type": "quorum"}, {"x-queue-type": "stream"}
@@ -82,7 +82,7 @@ def scene(lab: Lab, folder: Path, vhost: str, management: Management) -> Iterato
         held = connection.channel()
         consume(held, made.times)
         streams.store("log", "stored", STORED)
-        streams.subscribe("log", "connected", credit=1)
+        streams.subscribe("log", "connected", offset=0, credit=1)
         yield made
     connection.close()
 

@@ -7,7 +7,7 @@ from pika.adapters.blocking_connection import BlockingChannel
 from drills.lab import Lab
 from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.rabbitmq.conftest import Readers, cli_of, measured, success, until
-from tests.broker.rabbitmq.stream_protocol import StreamClient
+from tests.broker.stream_protocol import StreamClient
 
 STREAM = 'my "stream"'
 
@@ -45,8 +45,8 @@ def test_a_stored_offset_gives_the_lag_of_its_name(
     reader = readers(vhosts={"allow": [vhost_name]}, slow_interval=0.1, **cli_of(lab))
     fill(channel, 10)
     with StreamClient(lab.rabbitmq, vhost_name) as client:
-        client.store_offset("billing ü", STREAM, 6)
-        client.store_offset("audit", STREAM, 9)
+        client.store(STREAM, "billing ü", 6)
+        client.store(STREAM, "audit", 9)
         wanted = {(vhost_name, STREAM, "billing ü"): 5.0, (vhost_name, STREAM, "audit"): 2.0}
         until(reader, f"{wanted}", lambda seen: lags(seen) == wanted)
     until(reader, "the same without a connection", lambda seen: lags(seen) == wanted)

@@ -24,8 +24,8 @@ from exporter.model.rabbitmq import RabbitSnapshot
 from tests.broker.conftest import Management
 from tests.broker.labs import amqp
 from tests.broker.rabbitmq.conftest import Readers, depth, measured, plain_urls, queue_of, success, until
-from tests.broker.rabbitmq.stream_protocol import StreamClient
 from tests.broker.reports.decoding_proxy import decoding_proxy
+from tests.broker.stream_protocol import StreamClient
 from tests.mutations import fails_under, mutation
 
 QUERY_OPTIONS = {"columns", "family", "name", "page", "page_size", "use_regex", "vhost"}

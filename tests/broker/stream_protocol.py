@@ -12,9 +12,10 @@ from itertools import count
 
 from drills.lab.rabbitmq import RabbitMQ
 
-DECLARE_PUBLISHER, SUBSCRIBE, STORE_OFFSET = 0x0001, 0x0007, 0x000A
+SUBSCRIBE, STORE_OFFSET, QUERY_OFFSET = 0x0007, 0x000A, 0x000B
 PEER_PROPERTIES, SASL_HANDSHAKE, SASL_AUTHENTICATE, TUNE, OPEN = 0x0011, 0x0012, 0x0013, 0x0014, 0x0015
-RESPONSE = 0x8000
+RESPONSE, OK, NO_OFFSET = 0x8000, 1, 19
+NEXT, ABSOLUTE = 3, 4  # kinds of a place to begin at
 
 
 def text(value: str) -> bytes:
@@ -37,33 +38,37 @@ class StreamClient:
         self._ask(SASL_HANDSHAKE, b"")
         login = f"\0{rabbitmq.user}\0{rabbitmq.password}".encode()
         self._ask(SASL_AUTHENTICATE, text("PLAIN") + struct.pack(">i", len(login)) + login)
-        tune = self._read(TUNE)
-        self._send(struct.pack(">HH", TUNE | RESPONSE, 1) + tune[4:])
+        frame_size = self._read(TUNE)[4:8]
+        self._send(struct.pack(">HH", TUNE, 1) + frame_size + bytes(4))  # no heartbeats: tests end soon
         self._ask(OPEN, text(vhost))
 
-    def store_offset(self, reference: str, stream: str, offset: int) -> None:
-        """The broker does not answer this."""
-        body = text(reference) + text(stream) + struct.pack(">Q", offset)
-        self._send(struct.pack(">HH", STORE_OFFSET, 1) + body)
+    def store(self, stream: str, name: str, offset: int) -> None:
+        """Store an offset under a name; returns when the broker has it."""
+        where = text(name) + text(stream)
+        self._send(struct.pack(">HH", STORE_OFFSET, 1) + where + struct.pack(">Q", offset))
+        stored = None
+        while stored != offset:  # the command has no answer; the socket's deadline ends this
+            code, answer = self._ask(QUERY_OFFSET, where, (OK, NO_OFFSET))
+            stored = struct.unpack(">Q", answer[:8])[0] if code == OK else None
 
     def subscribe(self, stream: str, name: str, offset: int, credit: int) -> None:
         """Consume from an offset, at most `credit` chunks."""
-        self._subscribe(stream, name, struct.pack(">HQ", 4, offset), credit)  # 4: an absolute offset
+        self._subscribe(stream, name, struct.pack(">HQ", ABSOLUTE, offset), credit)
 
     def subscribe_at_next(self, stream: str, name: str, credit: int) -> None:
         """Consume what will be written from now on."""
-        self._subscribe(stream, name, struct.pack(">H", 3), credit, b"\x02")  # 3: next
+        self._subscribe(stream, name, struct.pack(">H", NEXT), credit, b"\x02")
 
     def _subscribe(self, stream: str, name: str, start: bytes, credit: int, number: bytes = b"\x01") -> None:
         self._ask(SUBSCRIBE, number + text(stream) + start + struct.pack(">h", credit) + pairs({"name": name}))
 
-    def _ask(self, key: int, body: bytes) -> bytes:
-        correlation = next(self._correlation)
-        self._send(struct.pack(">HHi", key, 1, correlation) + body)
+    def _ask(self, key: int, body: bytes, allowed: tuple[int, ...] = (OK,)) -> tuple[int, bytes]:
+        """The code of the answer, and what follows it."""
+        self._send(struct.pack(">HHi", key, 1, next(self._correlation)) + body)
         answer = self._read(key | RESPONSE)
         code = struct.unpack(">H", answer[8:10])[0]
-        assert code == 1, f"command {key:#x} was refused: {code}"
-        return answer
+        assert code in allowed, f"command {key:#x} was refused: {code}"
+        return code, answer[10:]
 
     def _send(self, frame: bytes) -> None:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
