@@ -17,7 +17,7 @@ from confluent_kafka.admin import ResourceType as Resource
 
 from drills.lab import class_archive, jars, kafka_config, probes, report_to
 from tests import versions
-from tests.unit.kafka.fake_broker import certificates
+from tests.pem import certificates
 
 START = 120.0
 PASSWORD = "pass-of-"  # and the user's name
