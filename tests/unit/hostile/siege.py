@@ -2,8 +2,8 @@
 
     python -m tests.unit.hostile.siege kafka|rabbitmq SEED ANSWERS [MUTATION]
 
-prints the outcome as JSON. What is allocated tells of growth. Resident memory tells less of it: glibc keeps what it
-once needed for a large answer, in an arena for each thread (`MALLOC_ARENA_MAX=1`: in one).
+prints the outcome as JSON. What is allocated tells of growth; resident memory tells less of it, since malloc keeps what
+a large answer once needed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from exporter.arenas import few_arenas
 from exporter.clients.rabbitmq import http
 from tests.mutations import MUTATIONS, mutation
 from tests.unit.hostile.systems import SYSTEMS, System
@@ -145,6 +146,7 @@ def answers_are_kept(patch: pytest.MonkeyPatch) -> None:
 
 def main(name: str, seed: str, answers: str, broken: str | None = None) -> str:
     """The outcome of one siege."""
+    few_arenas()
     system = SYSTEMS[name]()
     if broken is None:
         return json.dumps(asdict(hostile(system, int(seed), int(answers))))
