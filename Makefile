@@ -30,7 +30,7 @@ style: dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-check: style ## format, lint, types and the tests that need no broker, side by side (a minute or two)
+check: style ## format, lint, types and the tests that need no broker, side by side (a few minutes)
 	$(BIN)/pytest -q -n 4 --dist worksteal tests/unit
 
 test: style ## everything: unit tests side by side, then the rest on real brokers; installs what that needs
