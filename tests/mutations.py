@@ -189,3 +189,42 @@ def names_are_believed(patch: pytest.MonkeyPatch) -> None:
 def _source_of(template: Any) -> str:
     source: str = template.environment.loader.get_source(template.environment, template.name)[0]
     return source
+
+
+@mutation
+def changes_noted_after_they_are_made(patch: pytest.MonkeyPatch) -> None:
+    """A drill's change is in the ledger only once it is made."""
+    from drills.engine.undo import Changes
+
+    def make(changes: Any, case: str, change: Any) -> int:
+        change = change.prepared(changes._target)
+        change.make(changes._target)
+        number: int = changes._ledger.plan_change(case, change.kind(), change.arguments(), change.is_fault)
+        changes.standing[number] = (case, change)
+        return number
+
+    patch.setattr(Changes, "make", make)
+
+
+@mutation
+def undo_taken_on_trust(patch: pytest.MonkeyPatch) -> None:
+    """A drill does not look whether what it undid is undone."""
+    from drills.engine.undo import Changes
+
+    patch.setattr(Changes, "_verify", lambda *_: None)
+
+
+@mutation
+def checker_not_heeded(patch: pytest.MonkeyPatch) -> None:
+    """A drill passes whatever its checker of the checker says."""
+    from drills.engine import judging
+
+    patch.setattr(judging, "checker_lack", lambda _: None)
+
+
+@mutation
+def rollback_only_when_all_went_well(patch: pytest.MonkeyPatch) -> None:
+    """A drill that was aborted leaves its changes."""
+    from drills.engine.undo import Changes
+
+    patch.setattr(Changes, "undo_all", lambda *_: [])

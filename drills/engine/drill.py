@@ -38,7 +38,7 @@ class Case(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     about_quorum_loss: ClassVar[bool] = False  # may take a second member of a quorum
-    phase_seconds: ClassVar[float] = 180.0  # the watchdog of each of its phases: past it the whole run is aborted
+    phase_seconds: float = 180.0  # the watchdog of each of its phases: past it the whole run is aborted
 
     @abstractmethod
     def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:

@@ -27,7 +27,7 @@ from tests.tiny.orders import HELD
 
 ROOT = Path(__file__).parents[2]
 TARGET = "nothing"
-SECONDS = 60.0
+SECONDS = 120.0  # a node that comes back takes up to half a minute
 
 
 @dataclass
@@ -35,14 +35,23 @@ class World:
     """`files`: what the drill changes. Its first run's folder is `run_folder`."""
 
     root: Path
+    drill: str = "tiny"
+    target: str = TARGET
 
     @classmethod
-    def make(cls, root: Path, patch: pytest.MonkeyPatch) -> World:
-        world = cls(root)
-        patch.setenv("MQOPS_LAB_DIR", str(root / "labs"))
+    def on(cls, root: Path, patch: pytest.MonkeyPatch, drill: str, target: str) -> World:
+        """A world around a lab that there is."""
+        world = cls(root, drill, target)
         patch.setenv("MQOPS_RUNS", str(root / "runs"))
         patch.setenv("TINY", json.dumps({"world": str(world.files)}))
         world.files.mkdir()
+        return world
+
+    @classmethod
+    def make(cls, root: Path, patch: pytest.MonkeyPatch) -> World:
+        """A world of its own, with a lab that has no node."""
+        world = cls.on(root, patch, "tiny", TARGET)
+        patch.setenv("MQOPS_LAB_DIR", str(root / "labs"))
         lab = root / "labs" / TARGET
         make_lab_folder(lab)
         record.save(lab, Record(TARGET, 24000, (), "", ("", "", "")))
@@ -78,9 +87,11 @@ class World:
         out, _ = child.communicate(timeout=SECONDS)
         return child.returncode, out
 
-    def begin_run(self, hold: str, **orders: Any) -> subprocess.Popen[str]:
+    def begin_run(self, hold: str, *options: str, **orders: Any) -> subprocess.Popen[str]:
         """A run that stands at `CASE:PHASE` now."""
-        child = self.begin("run", "tiny", "--target", TARGET, "--yes", TARGET, hold=hold, **orders)
+        child = self.begin(
+            "run", self.drill, "--target", self.target, "--yes", self.target, *options, hold=hold, **orders
+        )
 
         def lack() -> str | None:
             assert child.poll() is None, child.communicate()[0]
@@ -89,9 +100,9 @@ class World:
         wait_for(f"the run stands at {hold}", lack, SECONDS)
         return child
 
-    def kill_run(self, hold: str) -> None:
+    def kill_run(self, hold: str, **orders: Any) -> None:
         """A run that was ended with SIGKILL at `CASE:PHASE`."""
-        child = self.begin_run(hold)
+        child = self.begin_run(hold, **orders)
         child.send_signal(signal.SIGKILL)
         child.communicate()
         (self.files / "held").unlink()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,23 @@ CASE_PHASES = [f"setting:{phase}" for phase in PHASES]
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World.make(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World) -> Callable[[], World]:
+    """Makes a second world, which takes the place of the first."""
+
+    def make() -> World:
+        (tmp_path / "other").mkdir()
+        return World.make(tmp_path / "other", monkeypatch)
+
+    return make
+
+
+def fails_with(mutation: str, check: Callable[..., None], other: Callable[[], World]) -> None:
+    """The check must object when the run, a process of its own, has this mutation in force."""
+    with pytest.raises(AssertionError):
+        check(other(), mutate=mutation)
 
 
 def verdicts(world: World) -> dict[int, Verdict]:
@@ -94,8 +113,8 @@ def test_a_second_driver_on_a_target_is_refused(world: World) -> None:
     child.communicate()
 
 
-def test_ctrl_c_rolls_back_and_says_what(world: World) -> None:
-    child = world.begin_run("setting:inject")
+def check_ctrl_c(world: World, **orders: Any) -> None:
+    child = world.begin_run("setting:inject", **orders)
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=SECONDS)
     assert Exit.ABORTED == child.returncode, out
@@ -104,6 +123,34 @@ def test_ctrl_c_rolls_back_and_says_what(world: World) -> None:
     assert f"put {world.files}/setting-setting back as it was" in out
     assert {1: Verdict.NOT_RUN, 2: Verdict.NOT_RUN} == verdicts(world)
     assert [] == world.living()
+
+
+def test_ctrl_c_rolls_back_and_says_what(world: World, other: Callable[[], World]) -> None:
+    check_ctrl_c(world)
+    fails_with("rollback_only_when_all_went_well", check_ctrl_c, other)
+
+
+def check_kill_while_made(world: World, **orders: Any) -> None:
+    world.kill_run(":make", **orders)
+    assert "broken" == world.contents()["setting-setting"]
+    assert Exit.PASS == world.call("recover", world.name)
+    assert BEFORE == world.contents()
+
+
+def test_a_change_is_undone_though_the_driver_died_while_it_was_made(world: World, other: Callable[[], World]) -> None:
+    check_kill_while_made(world)
+    fails_with("changes_noted_after_they_are_made", check_kill_while_made, other)
+
+
+def check_undo_is_seen(world: World, **orders: Any) -> None:
+    code, out = world.run(*RUN, undo_does_nothing="setting-resource", verified=0.5, **orders)
+    assert Exit.ROLLBACK_FAILED == code, out
+    assert "setting-resource is not as it was before the run" in out
+
+
+def test_an_undo_that_does_nothing_is_seen(world: World, other: Callable[[], World]) -> None:
+    check_undo_is_seen(world)
+    fails_with("undo_taken_on_trust", check_undo_is_seen, other)
 
 
 def test_a_second_ctrl_c_says_what_is_left_and_how_to_put_it_back(world: World) -> None:
@@ -150,11 +197,16 @@ def test_a_fault_without_proof_is_no_pass(world: World) -> None:
     assert because(world, 1).startswith("not proven to have bitten: file ")
 
 
-def test_a_checker_that_does_not_object_lets_nothing_pass(world: World) -> None:
-    code, out = world.run(*RUN, blind_checker=True)
+def check_the_checker(world: World, **orders: Any) -> None:
+    code, out = world.run(*RUN, blind_checker=True, **orders)
     assert Exit.INCONCLUSIVE == code, out
     assert {1: Verdict.UNKNOWN, 2: Verdict.UNKNOWN} == verdicts(world)
     assert because(world, 2).startswith("the checker failed: it did not object to ")
+
+
+def test_a_checker_that_does_not_object_lets_nothing_pass(world: World, other: Callable[[], World]) -> None:
+    check_the_checker(world)
+    fails_with("checker_not_heeded", check_the_checker, other)
 
 
 def test_a_watchdog_aborts_a_phase_that_hangs_and_rolls_back(world: World) -> None:
@@ -219,7 +271,7 @@ def test_without_a_terminal_the_line_to_type_is_told(world: World) -> None:
 
 
 WRONG = {
-    "drill": (("run", "huge", "--target", TARGET), "there is no drill 'huge'; there are: tiny"),
+    "drill": (("run", "huge", "--target", TARGET), "there is no drill 'huge'; there are: node, tiny"),
     "criterion": ((*RUN, "--only", "9"), "tiny has no criterion 9; it has 1, 2"),
     "target": (("run", "tiny", "--target", "gone"), "there is no lab 'gone' with a target file (labs: nothing)"),
     "run": (("recover", "tiny-1"), "there is no run 'tiny-1'"),

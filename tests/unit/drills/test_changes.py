@@ -1,0 +1,84 @@
+"""Changes can be rebuilt from the ledger, and put back what was there, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drills.faults.change import Change, kinds, rebuilt
+from drills.faults.disk_limit import DiskLimit
+from drills.faults.file import File
+from drills.faults.kill_node import KillNode
+from drills.faults.kill_worker import KillWorker
+from drills.faults.pause_node import PauseNode
+from drills.faults.queue import Queue
+from drills.faults.silence import Silence
+from drills.faults.stop_node import StopNode
+from drills.faults.vhost import Vhost
+from drills.targets import file as target_file
+from drills.targets.target import Target
+from tests.tiny.world import TARGET, World
+
+EACH: list[Change] = [
+    DiskLimit("rabbitmq-1", 10**15, 50_000_000),
+    File("/a", "new", "old"),
+    KillNode("rabbitmq-1", 1, 2),
+    KillWorker("case/worker", 1, 2),
+    PauseNode("rabbitmq-1", 1, 2),
+    Queue("vhost", "queue", "quorum", {"x-delivery-limit": 20}),
+    Silence("http://127.0.0.1:9093", "run", "drill-run"),
+    StopNode("rabbitmq-1", 1, 2),
+    Vhost("vhost"),
+]
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+    World.make(tmp_path, monkeypatch)
+    return target_file.find(TARGET)
+
+
+@pytest.mark.parametrize("change", EACH, ids=lambda change: change.kind())
+def test_a_change_is_rebuilt_from_its_row(change: Change) -> None:
+    assert change == rebuilt(change.kind(), change.arguments())
+
+
+def test_every_kind_there_is_is_rebuilt() -> None:
+    assert sorted(kinds()) == sorted(change.kind() for change in EACH)
+
+
+def test_a_kind_of_another_version_is_named() -> None:
+    with pytest.raises(LookupError, match="this version has no change of kind 'flood'; it has disk_limit, file, "):
+        rebuilt("flood", {})
+
+
+def test_what_nodes_are_taken_is_known_before() -> None:
+    taken = {change.kind(): sorted(change.members()) for change in EACH if change.members()}
+    assert {kind: ["rabbitmq-1"] for kind in ("kill_node", "pause_node", "stop_node")} == taken
+
+
+def test_a_file_is_put_back_as_it_was(target: Target, tmp_path: Path) -> None:
+    path = tmp_path / "setting"
+    for before in (None, "old"):
+        change = File(str(path), "new").prepared(target)
+        assert before == change.before
+        change.undo(target)  # before it was made
+        assert change.undone(target) is None
+        change.make(target)
+        assert {"path": str(path), "bytes": 3} == change.bite(target)
+        assert f"{path} is not as it was before the run" == change.undone(target)
+        change.undo(target)
+        change.undo(target)
+        assert change.undone(target) is None
+        path.write_text("old")
+
+
+def test_what_somebody_else_wrote_meanwhile_stays_and_is_told(target: Target, tmp_path: Path) -> None:
+    path = tmp_path / "setting"
+    change = File(str(path), "new").prepared(target)
+    change.make(target)
+    path.write_text("theirs")
+    change.undo(target)
+    assert "theirs" == path.read_text()
+    assert change.undone(target) is not None
