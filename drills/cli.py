@@ -57,7 +57,9 @@ def main(arguments: Sequence[str] | None = None, catalog: str = PACKAGE) -> int:
         return _fail(f"refused: {refused}", Exit.REFUSED)
     except WrongUse as wrong:
         return _fail(str(wrong), Exit.USAGE)
-    except (TargetError, SQLAlchemyError, LookupError) as error:
+    except SQLAlchemyError as error:
+        return _fail(f"refused: a database can't be used, nothing was touched: {first_line(error)}", Exit.REFUSED)
+    except (TargetError, LookupError) as error:
         return _fail(first_line(error), Exit.USAGE)
     except KeyboardInterrupt:
         return lab.interrupted()

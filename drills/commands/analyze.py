@@ -6,7 +6,11 @@ import argparse
 import sys
 
 from drills.engine import catalog, recovery, runs
+from drills.engine.errors import WrongUse
 from drills.engine.screen import Screen
+from drills.lab.errors import LabError
+from drills.targets import file as target_file
+from drills.targets.target import Target
 
 ORDER = 60
 
@@ -23,4 +27,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _analyze(arguments: argparse.Namespace) -> int:
     folder, note, ledger = runs.open_run(arguments.run_name, arguments.ledger)
     drill = catalog.drill_of(note.drill, arguments.catalog)
-    return recovery.analyze(folder, note, ledger, drill, Screen(sys.stderr))
+    return recovery.analyze(folder, note, ledger, drill, Screen(sys.stdout), _target(note.target))
+
+
+def _target(source: str) -> Target | None:
+    try:
+        return target_file.find(source)
+    except (WrongUse, LabError):
+        return None  # it is gone; what was stored is judged all the same

@@ -25,4 +25,4 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _recover(arguments: argparse.Namespace) -> int:
     folder, note, ledger = runs.open_run(arguments.run_name, arguments.ledger)
-    return recovery.recover(folder, ledger, target_file.find(note.target), Screen(sys.stderr))
+    return recovery.recover(folder, ledger, target_file.find(note.target), Screen(sys.stdout))

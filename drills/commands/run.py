@@ -49,9 +49,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--silence", action="store_true", help="silence alerts on the run's own scope meanwhile")
     parser.add_argument(
-        "--ledger", metavar="URL", help="of a PostgreSQL database (default: SQLite in the run's folder)"
+        "--ledger",
+        metavar="URL",
+        help="of a PostgreSQL database (default: $MQOPS_LEDGER, else SQLite in the run's folder)",
     )
-    parser.add_argument("--business", metavar="URL", help="of the drill's business database, likewise")
+    parser.add_argument(
+        "--business", metavar="URL", help="of the drill's business database, likewise ($MQOPS_BUSINESS)"
+    )
     parser.add_argument(
         "--rto", metavar="SECONDS", type=_seconds, help="judge too that the service is back so soon after each fault"
     )
@@ -81,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
         ledger_url=arguments.ledger,
         business_url=arguments.business,
     )
-    return Driver(drill, target, options, Screen(sys.stderr), start).play()
+    return Driver(drill, target, options, Screen(sys.stdout), start).play()
 
 
 def _seconds(text: str) -> float:

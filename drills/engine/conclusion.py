@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from drills.engine import evidence, judging
 from drills.engine.accounts import check_the_checker
 from drills.engine.drill import Criterion
-from drills.engine.errors import Aborted, UndoError
+from drills.engine.errors import Aborted
 from drills.engine.undo import first_line
-from drills.lab.errors import LabError
 from drills.model.verdict import Exit, Judgement, Verdict, exit_of
 
 if TYPE_CHECKING:
@@ -46,7 +43,7 @@ def _judge(driver: Driver, criteria: Sequence[Criterion]) -> list[Verdict]:
             return judging.judge(criteria, driver.ledger, lambda one, found: _tell_one(driver, one, found))
     except Aborted as aborted:
         driver.ended.aborted = driver.ended.aborted or str(aborted)
-    except (SQLAlchemyError, OSError, UndoError) as error:
+    except Exception as error:  # noqa: BLE001 - the end of the run is told and written all the same
         driver.ended.aborted = driver.ended.aborted or f"the run could not be judged: {first_line(error)}"
     return nothing
 
@@ -69,8 +66,8 @@ def _write(driver: Driver, code: Exit) -> str | None:
         with driver.phase("", "evidence", SECONDS):
             driver.ledger.finish(state, code)
             evidence.write(driver.folder, driver.note, driver.ledger, driver.drill, driver.target)
-    except (Aborted, SQLAlchemyError, OSError, LabError, UndoError) as error:
-        return first_line(error)
+    except (Aborted, Exception) as error:  # noqa: BLE001 - evidence that can't be written changes no verdict
+        return f"{type(error).__name__}: {first_line(error)}"
     return driver.reading.trouble()
 
 

@@ -25,7 +25,7 @@ from drills.lab.errors import LabError
 from drills.lab.processes import process_of
 from drills.ledger import Ledger
 from drills.model.verdict import Exit
-from drills.targets.target import Target, TargetError
+from drills.targets.target import Target
 
 PREFLIGHT = 180.0  # seconds
 CONCLUDE = 300.0  # seconds for judging and evidence
@@ -135,8 +135,8 @@ class Driver:
             self.ended.refused = str(refused)
         except Aborted as aborted:
             self.ended.aborted = str(aborted)
-        except (SQLAlchemyError, OSError, LabError, TargetError) as error:
-            self.ended.aborted = f"preflight failed: {first_line(error)}"
+        except Exception as error:  # noqa: BLE001 - whatever it is, all of it is rolled back
+            self.ended.aborted = f"the run can't go on: {type(error).__name__}: {first_line(error)}"
         self._roll_back_all()
         return conclusion.conclude(self, criteria)
 
@@ -157,7 +157,7 @@ class Driver:
             for phase in PHASES:
                 with self.phase(case.name, phase, case.phase_seconds):
                     getattr(case, phase)(stage)
-            recovery_time.note(self.ledger, self.note.business_url, case.name)
+            self._note_recovery(case)
         except Refused:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a case raises, the other cases go on
@@ -188,6 +188,12 @@ class Driver:
             )
         except (SQLAlchemyError, OSError) as failure:
             self._signals.end(f"the run's record can't be written: {first_line(failure)}")
+
+    def _note_recovery(self, case: Case) -> None:
+        try:
+            recovery_time.note(self.ledger, self.note.business_url, case.name)
+        except (SQLAlchemyError, OSError) as error:
+            self.screen.line(f"{case.name}: the time to recovery was not noted: {first_line(error)}")
 
     def _numbers(self) -> list[int] | None:
         """The numbers of the criteria that are judged; None: all."""

@@ -45,7 +45,10 @@ def check_confirmed(target: Target, yes: str | None, asked: TextIO, line: str) -
     if not asked.isatty():
         raise Refused(f"nobody can be asked (no terminal). When {target.name} may be broken, run: {line}")
     print(f"This breaks {target.name} on purpose. Type its name to go on: ", end="", flush=True)  # noqa: T201
-    answer = asked.readline().strip()
+    try:
+        answer = asked.readline().strip()
+    except KeyboardInterrupt:
+        raise Refused("Ctrl-C at the question; nothing was touched") from None
     if answer != target.name:
         raise Refused(f"{answer!r} is not {target.name!r}; nothing was touched")
 

@@ -79,8 +79,12 @@ def _note_end(ledger: Ledger, screen: Screen, is_left: bool) -> None:
         screen.line(f"the ledger can't take note of it: {first_line(error)}")
 
 
-def analyze(folder: Path, note: Note, ledger: Ledger, drill: Drill, screen: Screen) -> Exit:
+def analyze(
+    folder: Path, note: Note, ledger: Ledger, drill: Drill, screen: Screen, target: Target | None = None
+) -> Exit:
     """Judges a run again on what it stored, and writes its evidence anew. Touches no cluster.
+
+    `target`, where it is still there: its passwords are kept out of the evidence.
 
     PASS and FAIL as by the criteria; ABORTED, REFUSED and ROLLBACK_FAILED stay what the run was.
     """
@@ -102,7 +106,7 @@ def analyze(folder: Path, note: Note, ledger: Ledger, drill: Drill, screen: Scre
 
         verdicts = judging.judge(criteria, ledger, tell)
         code = analyzed_code(ledger, verdicts)
-        evidence.write(folder, note, ledger, drill, None)
+        evidence.write(folder, note, ledger, drill, target)
         screen.line(f"{ledger.run}: exit code {int(code)} ({code.name}); see {folder}")
         return code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -16,7 +16,7 @@ from drills.ledger import Ledger
 from drills.ledger.database import sqlite_url
 
 NOTE = "run.json"
-LEDGER_VARIABLE = "MQOPS_LEDGER"
+LEDGER_VARIABLE, BUSINESS_VARIABLE = "MQOPS_LEDGER", "MQOPS_BUSINESS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,10 @@ def make(run: str, drill: str, target: str, ledger_url: str | None, business_url
     """A new folder and what is noted in it. Raises OSError."""
     folder = root() / run
     folder.mkdir(parents=True)
-    urls = [ledger_url or sqlite_url(folder / "ledger.db"), business_url or sqlite_url(folder / "business.db")]
+    urls = [
+        ledger_url or os.environ.get(LEDGER_VARIABLE) or sqlite_url(folder / "ledger.db"),
+        business_url or os.environ.get(BUSINESS_VARIABLE) or sqlite_url(folder / "business.db"),
+    ]
     note = Note(run, drill, target, *(sa.engine.make_url(url).render_as_string(hide_password=False) for url in urls))
     shown = {**asdict(note), "ledger_url": _without_password(urls[0]), "business_url": _without_password(urls[1])}
     write_whole(folder / NOTE, json.dumps(shown, indent=1))
@@ -63,6 +66,7 @@ def open_run(run: str, ledger_url: str | None = None) -> tuple[Path, Note, Ledge
         note = Note(**json.loads((folder / NOTE).read_text()))
     except (ValueError, TypeError) as error:
         raise WrongUse(f"{folder / NOTE} can't be read: {error}") from error
+    note = replace(note, business_url=os.environ.get(BUSINESS_VARIABLE) or note.business_url)
     url = ledger_url or os.environ.get(LEDGER_VARIABLE) or note.ledger_url
     if (folder / "ledger.db").exists():
         url = sqlite_url(folder / "ledger.db")  # the folder may have been moved

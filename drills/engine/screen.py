@@ -20,7 +20,7 @@ class Screen:
     """Lasting lines, and on a terminal the phase, the time left to its deadline, the wait and the live values."""
 
     def __init__(self, out: TextIO | None = None) -> None:
-        self.out = out or sys.stderr
+        self.out = out or sys.stdout
         self.is_terminal = self.out.isatty()
         self.begun = time.monotonic()
         self._lock = threading.RLock()  # a signal's message may come while a line is being written

@@ -22,12 +22,17 @@ class Queue(Change):
     type: str = "quorum"
     queue_arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def make(self, target: Target) -> None:
-        """Raises FileExistsError when there is one of this name."""
-        api = Management(target.rabbitmq)
-        if api.get(self._path) is not None:
+    def prepared(self, target: Target) -> Queue:
+        """Raises FileExistsError when there is one of this name: it must not even be planned to be removed."""
+        if Management(target.rabbitmq).get(self._path) is not None:
             raise FileExistsError(f"queue {self.name!r} exists already in {self.vhost!r}: it stays as it is")
-        api.put(self._path, {"durable": True, "arguments": {"x-queue-type": self.type, **self.queue_arguments}})
+        return self
+
+    def make(self, target: Target) -> None:
+        """Declared through the management API."""
+        Management(target.rabbitmq).put(
+            self._path, {"durable": True, "arguments": {"x-queue-type": self.type, **self.queue_arguments}}
+        )
 
     def undo(self, target: Target) -> None:
         """Deletes it; nothing when it or its virtual host is gone."""

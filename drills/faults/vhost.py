@@ -21,13 +21,15 @@ class Vhost(Change):
 
     name: str
 
+    def prepared(self, target: Target) -> Vhost:
+        """Raises FileExistsError when there is one of this name: it must not even be planned to be removed."""
+        if self._there(Management(target.rabbitmq)) is not None:
+            raise FileExistsError(f"virtual host {self.name!r} exists already: it is not this run's, and stays")
+        return self
+
     def make(self, target: Target) -> None:
-        """Raises FileExistsError when there is one of this name."""
+        """With all rights for the target's user."""
         api = Management(target.rabbitmq)
-        if self._there(api) is not None:
-            raise FileExistsError(
-                f"virtual host {self.name!r} exists already: it is not this run's, and stays as it is"
-            )
         api.put(self._path, {"description": MARK})
         api.put(f"permissions/{quoted(self.name)}/{quoted(target.rabbitmq.user)}", ALL)
 

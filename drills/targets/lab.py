@@ -63,7 +63,7 @@ class LabTarget:
         self.drillable = drillable
         self.lab = Lab.open(lab)
         self.own_name = self.lab.name
-        self.lock = self.lab.folder.parent / ".locks" / f"{self.lab.name}.drill"
+        self.lock = self.lab.folder / "drill.lock"  # goes with the lab: one made anew is another cluster
         self.systems = self.lab.record.systems
         self.exporter_url = urls.get("exporter_url")
         self.prometheus_url = urls.get("prometheus_url") or self._url("prometheus")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from sqlalchemy.exc import OperationalError
 
 from drills.engine import guards
 from drills.engine.errors import Refused
@@ -25,11 +26,13 @@ from drills.ledger import tables
 from drills.model.verdict import Exit
 from drills.targets import file as target_file
 from drills.targets.rabbitmq_api import Management
+from tests import postgresql
 from tests.broker.conftest import session_lab
 from tests.tiny.catalog.node import OneNode
-from tests.tiny.world import TARGET, World
+from tests.tiny.world import SECONDS, TARGET, World
 
 NODE = "rabbitmq-3"
+RUN = ("run", "tiny", "--target", TARGET, "--yes", TARGET)
 TOO_MUCH = 10**15  # bytes: no disk has so much free
 
 
@@ -98,7 +101,7 @@ def test_a_virtual_host_of_somebody_else_stays(lab: Lab) -> None:
     Management(target.rabbitmq).put("vhosts/theirs", {"description": "theirs"})
     try:
         with pytest.raises(FileExistsError, match="'theirs' exists already"):
-            Vhost("theirs").make(target)
+            Vhost("theirs").prepared(target)
         Vhost("theirs").undo(target)
         assert Management(target.rabbitmq).get("vhosts/theirs") is not None
     finally:
@@ -131,6 +134,35 @@ def drill_vhosts(lab: Lab) -> list[str]:
     return [vhost["name"] for vhost in found if vhost["name"].startswith("drill-")]
 
 
+def test_a_ledger_that_is_gone_in_the_middle_ends_the_run_which_is_rolled_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World.make(tmp_path, monkeypatch)
+    with postgresql.running() as server:
+        child = world.begin_run("setting:inject", "--ledger", server.fresh("ledger"))
+    (world.files / "go").touch()
+    out, _ = child.communicate(timeout=SECONDS)
+    assert Exit.ABORTED == child.returncode, out
+    assert "ABORTED: the run's record can't be written: " in out
+    assert {"setting-setting": "whole"} == world.contents()
+    kept = [path for path in (world.root / "runs").rglob("*") if path.is_file()]
+    assert [] == [path for path in kept if postgresql.PASSWORD in path.read_text(errors="replace")]
+    assert postgresql.PASSWORD not in out
+
+
+def test_a_run_with_both_databases_in_postgresql_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgresql_url: str
+) -> None:
+    world = World.make(tmp_path, monkeypatch)
+    code, out = world.run(*RUN, "--ledger", postgresql_url, "--business", postgresql_url)
+    assert Exit.PASS == code, out
+    with pytest.raises(OperationalError):  # its password was not kept
+        world.ledger().about()
+    monkeypatch.setenv("MQOPS_LEDGER", postgresql_url)
+    assert "finished" == world.ledger().about()["state"]
+    assert Exit.PASS == world.call("analyze", world.name)
+
+
 # with Prometheus and Alertmanager
 
 
@@ -147,9 +179,6 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, monitors: Lab) -> W
     urls = {"prometheus_url": monitors.prometheus.url, "alertmanager_url": monitors.alertmanager.url}
     path.write_text(path.read_text() + "".join(f"{key}: {url}\n" for key, url in urls.items()))
     return made
-
-
-RUN = ("run", "tiny", "--target", TARGET, "--yes", TARGET)
 
 
 def test_a_stop_condition_that_becomes_true_aborts_the_run_and_rolls_back(watched: World) -> None:
