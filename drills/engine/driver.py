@@ -47,10 +47,11 @@ class Options:
 
 @dataclass
 class Ended:
-    """How a run ended. `left`: what still stands."""
+    """How a run ended. `rolled_back`: what was put back because of an abort; `left`: what still stands."""
 
     refused: str | None = None
     aborted: str | None = None
+    rolled_back: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
 
@@ -239,10 +240,12 @@ class Driver:
                 processes.end_all(self.ledger, case)
         except (SQLAlchemyError, OSError, LabError) as error:
             self.screen.line(f"workers of {case} could not be ended: {first_line(error)}")
+        before = self.changes.left()
         self.changes.undo_all(case)
+        if self._signals.reason is not None:
+            self.ended.rolled_back += [line for line in before if line not in self.changes.left()]
 
     def _roll_back_all(self) -> None:
-        undoes = self.changes.left()
         try:
             with self._signals.rollback():
                 self._roll_back(None)
@@ -250,8 +253,8 @@ class Driver:
             self.ended.aborted = self.ended.aborted or str(aborted)
         self.ended.left = self.changes.left()
         if self.ended.aborted is not None:
-            done = [line for line in undoes if line not in self.ended.left]
-            self.screen.line(f"ABORTED: {self.ended.aborted}. Rolled back: {'; '.join(done) or 'nothing stood'}")
+            done = "; ".join(self.ended.rolled_back) or "nothing stood"
+            self.screen.line(f"ABORTED: {self.ended.aborted}. Rolled back: {done}")
         if not self.ended.left:
             guards.unmark_left(self.target, self.folder)
 

@@ -119,8 +119,8 @@ def check_ctrl_c(world: World, **orders: Any) -> None:
     out, _ = child.communicate(timeout=SECONDS)
     assert Exit.ABORTED == child.returncode, out
     assert BEFORE == world.contents()
-    assert "ABORTED: Ctrl-C. Rolled back: " in out
-    assert f"put {world.files}/setting-setting back as it was" in out
+    setting, resource = (f"{world.files}/setting-{name}" for name in ("setting", "resource"))
+    assert f"ABORTED: Ctrl-C. Rolled back: put {setting} back as it was; remove {resource}\n" in out
     assert {1: Verdict.NOT_RUN, 2: Verdict.NOT_RUN} == verdicts(world)
     assert [] == world.living()
 
