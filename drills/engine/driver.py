@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from drills.engine import conclusion, guards, preflight, processes, recovery_time, runs
+from drills.engine import conclusion, guards, preflight, processes, recovery_time, runs, topology
 from drills.engine.drill import PHASES, Case, Drill
 from drills.engine.errors import Aborted, Left, Refused
 from drills.engine.interruptions import Interruptions
@@ -25,7 +25,7 @@ from drills.lab.errors import LabError
 from drills.lab.processes import process_of
 from drills.ledger import Ledger
 from drills.model.verdict import Exit
-from drills.targets.target import Target
+from drills.targets.target import Target, TargetError
 
 PREFLIGHT = 180.0  # seconds
 CONCLUDE = 300.0  # seconds for judging and evidence
@@ -158,6 +158,8 @@ class Driver:
             for phase in PHASES:
                 with self.phase(case.name, phase, case.phase_seconds):
                     getattr(case, phase)(stage)
+                    if phase == PHASES[0]:
+                        self._export(case)
             self._note_recovery(case)
         except Refused:
             raise
@@ -189,6 +191,12 @@ class Driver:
             )
         except (SQLAlchemyError, OSError) as failure:
             self._signals.end(f"the run's record can't be written: {first_line(failure)}")
+
+    def _export(self, case: Case) -> None:
+        try:
+            topology.export(self.target, self.ledger, case.name, self.folder)
+        except (TargetError, OSError) as error:
+            self.screen.line(f"{case.name}: its topology was not exported: {first_line(error)}")
 
     def _note_recovery(self, case: Case) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -98,30 +98,29 @@ def check_quorum(target: Target, case: Case, change: Change) -> None:
     taken = change.members()
     if not taken or case.about_quorum_loss:
         return
-    for system in target.systems:
-        members = target.nodes(system)
-        if not taken.intersection(members):
-            continue
-        down = [name for name in members if name not in taken and target.node(name).condition() != "serving"]
-        gone = sorted(taken.intersection(members)) + down
+    for node in sorted(taken):
+        others = [name for name in target.quorum(node) if name not in taken and _is_down(target, name)]
+        gone = sorted(taken.intersection(target.quorum(node))) + others
         if len(gone) > 1:
             raise Refused(
-                f"`{change.says()}` would leave {', '.join(gone)} of {system} gone at once; {case.name} is not about "
-                "the loss of a quorum"
+                f"`{change.says()}` would leave {', '.join(gone)} gone at once, and {case.name} is not about losing a quorum"
             )
-        if system == "rabbitmq":
-            _check_critical(target, sorted(taken), change)
+        if "rabbitmq" in target.systems and node in target.nodes("rabbitmq"):
+            _check_critical(target, node, change)
 
 
-def _check_critical(target: Target, nodes: Iterable[str], change: Change) -> None:
+def _is_down(target: Target, node: str) -> bool:
+    return target.node(node).condition() != "serving"
+
+
+def _check_critical(target: Target, node: str, change: Change) -> None:
     """RabbitMQ knows which queues, of others too, would lose their majority with a node."""
-    for node in nodes:
-        try:
-            objection = Management(target.rabbitmq, (node,)).check(CRITICAL)
-        except TargetError as error:
-            raise Refused(f"whether `{change.says()}` takes a majority could not be asked: {error}") from error
-        if objection is not None:
-            raise Refused(f"`{change.says()}` would take a majority from queues: {objection}")
+    try:
+        objection = Management(target.rabbitmq, (node,)).check(CRITICAL)
+    except TargetError as error:
+        raise Refused(f"whether `{change.says()}` takes a majority could not be asked: {error}") from error
+    if objection is not None:
+        raise Refused(f"`{change.says()}` would take a majority from queues: {objection}")
 
 
 def _mark(target: Target) -> Path:

@@ -90,6 +90,11 @@ class LabTarget:
         """The names of the nodes of a system, controllers included."""
         return [name for name, node in self.lab.nodes.items() if node.system == system]
 
+    def quorum(self, name: str) -> list[str]:
+        """The nodes of the same kind."""
+        kind = type(self.lab.node(name))
+        return [other for other, node in self.lab.nodes.items() if type(node) is kind]
+
     def node(self, name: str) -> LabNode:
         """A node by name. Raises LabError naming those there are."""
         return LabNode(name, self.lab.node(name))

@@ -120,6 +120,9 @@ class Target(Protocol):
     def nodes(self, system: str) -> list[str]:
         """The names of the nodes of a system (`rabbitmq`, `kafka`: controllers included)."""
 
+    def quorum(self, name: str) -> list[str]:
+        """The nodes that decide together with this one, itself included. Kafka's controllers are apart."""
+
     def node(self, name: str) -> Node:
         """A node by name. Raises TargetError or LabError naming those there are."""
 

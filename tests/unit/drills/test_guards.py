@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from drills.engine import guards
 from drills.engine.errors import Refused, WrongUse
+from drills.faults.kill_node import KillNode
+from drills.lab import record
 from drills.targets import file as target_file
 from drills.targets.target import Target
+from tests.tiny.catalog.tiny import Setting
 from tests.tiny.world import TARGET, World
 
 
@@ -58,6 +62,30 @@ def test_only_the_run_that_marked_a_target_unmarks_it(target: Target, tmp_path: 
         guards.check_clean(target)
     guards.unmark_left(target, tmp_path / "one")
     guards.check_clean(target)
+
+
+def test_brokers_and_controllers_are_quorums_of_their_own(target: Target, tmp_path: Path) -> None:
+    path = tmp_path / "labs" / TARGET
+    found = record.load(path)
+    assert found is not None
+    record.save(path, replace(found, systems=("kafka", "rabbitmq")))
+    whole = target_file.find(TARGET)
+    of = {node: whole.quorum(node) for node in ("kafka-2", "kafka-controller-1", "rabbitmq-3")}
+    assert {
+        "kafka-2": ["kafka-1", "kafka-2", "kafka-3"],
+        "kafka-controller-1": ["kafka-controller-1", "kafka-controller-2", "kafka-controller-3"],
+        "rabbitmq-3": ["rabbitmq-1", "rabbitmq-2", "rabbitmq-3"],
+    } == of
+
+
+def test_a_fault_is_refused_while_another_member_is_down(target: Target, tmp_path: Path) -> None:
+    """None of these nodes runs, so none may be taken."""
+    path = tmp_path / "labs" / TARGET
+    found = record.load(path)
+    assert found is not None
+    record.save(path, replace(found, systems=("kafka",)))
+    with pytest.raises(Refused, match="would leave kafka-1, kafka-2, kafka-3 gone at once, and setting is not about"):
+        guards.check_quorum(target_file.find(TARGET), Setting(), KillNode("kafka-1"))
 
 
 WRONG = {
