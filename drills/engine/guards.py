@@ -103,7 +103,7 @@ def check_quorum(target: Target, case: Case, change: Change) -> None:
         gone = sorted(taken.intersection(target.quorum(node))) + others
         if len(gone) > 1:
             raise Refused(
-                f"`{change.says()}` would leave {', '.join(gone)} gone at once, and {case.name} is not about losing a quorum"
+                f"`{change.says()}` would leave {', '.join(gone)} gone at once; {case.name} is not about that"
             )
         if "rabbitmq" in target.systems and node in target.nodes("rabbitmq"):
             _check_critical(target, node, change)
