@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import Any
 
 from drills.engine import catalog
 from drills.engine.drill import Drill
 
 ORDER = 20
+LONG = 4  # more than these of a list are not all shown
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,13 +34,22 @@ def lines(drill: Drill, only: tuple[int, ...] | None, quick: bool) -> Iterator[s
     parameters = drill.parameters(quick)
     yield f"{drill.name}: {drill.question}"
     yield f"needs {', '.join(drill.systems) or 'no broker'}; parameters{' (quick)' if quick else ''}:"
-    yield from (f"  {name} = {value}" for name, value in parameters.items())
+    yield from (f"  {name} = {_shown(value)}" for name, value in parameters.items())
     for case in cases:
         yield f"\ncase {case.name}: {case.title}" + (" (takes a majority away)" if case.about_quorum_loss else "")
         yield from (f"  {line}" for line in case.plan(parameters))
         yield f"  each phase is ended by a watchdog after {case.phase_seconds:.0f} s; then all of it is rolled back"
     yield "\ncriteria:"
     yield from (f"  {one.number}. {one.title} (judged on: {', '.join(one.cases)})" for one in criteria)
+
+
+def _shown(value: Any) -> str:
+    """A value in a line: of long lists the ends and the length."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_shown(one)}" for name, one in value.items())
+    if isinstance(value, list) and len(value) > LONG:
+        return f"{value[0]} to {value[-1]} ({len(value)})"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _plan(arguments: argparse.Namespace) -> int:
