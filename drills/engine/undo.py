@@ -60,7 +60,7 @@ class Changes:
         number = self._ledger.plan_change(case, change.kind(), change.arguments(), change.is_fault)
         self.standing[number] = (case, change)
         self._note(case, change.says(), number, "begun")
-        self._screen.line(f"{case}: {change.says()}")
+        self._say(case, change.says())
         change.make(self._target)
         self._ledger.change(number, made=time.time())
         self._note(case, f"{change.says()}: made", number, "made")
@@ -79,7 +79,7 @@ class Changes:
         wait_for(f"it is proven that `{change.says()}` took effect", lack, seconds, self._screen.report())
         self._ledger.change(number, bite=proof, bitten=time.time())
         self._note(case, f"{change.says()}: proven", number, "bitten", proof=proof)
-        self._screen.line(f"{case}: {change.says()}: proven: {proof}")
+        self._say(case, f"{change.says()}: proven: {proof}")
         return proof
 
     def undo(self, number: int) -> None:
@@ -124,8 +124,11 @@ class Changes:
     def _note(self, case: str, text: str, number: int, state: str, **more: Any) -> None:
         self._ledger.note("change", text, case, number=number, state=state, **more)
 
+    def _say(self, case: str, text: str) -> None:
+        self._screen.line(f"{case}: {text}" if case else text)
+
     def _record_note(self, case: str, text: str, number: int) -> None:
-        self._screen.line(f"{case}: {text}")
+        self._say(case, text)
         try:
             self._ledger.note("recovery", text, case, number=number, state="undone")
         except (SQLAlchemyError, OSError) as error:
