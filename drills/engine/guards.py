@@ -13,10 +13,12 @@ from drills.faults.change import Change
 from drills.lab import locks
 from drills.lab.errors import RefusedError
 from drills.lab.record import write_whole
+from drills.targets import kafka_isr
 from drills.targets.rabbitmq_api import Management
 from drills.targets.target import Target, TargetError
 
 CRITICAL = "node-is-quorum-critical"
+SHOWN = 5  # partitions that a refusal names
 
 
 def check_target(target: Target, drill: Drill) -> None:
@@ -105,8 +107,9 @@ def check_quorum(target: Target, case: Case, change: Change) -> None:
             raise Refused(
                 f"`{change.says()}` would leave {', '.join(gone)} gone at once; {case.name} is not about that"
             )
-        if "rabbitmq" in target.systems and node in target.nodes("rabbitmq"):
+        if node in target.nodes("rabbitmq"):
             _check_critical(target, node, change)
+        _check_in_sync(target, node, change)
 
 
 def _is_down(target: Target, node: str) -> bool:
@@ -121,6 +124,23 @@ def _check_critical(target: Target, node: str, change: Change) -> None:
         raise Refused(f"whether `{change.says()}` takes a majority could not be asked: {error}") from error
     if objection is not None:
         raise Refused(f"`{change.says()}` would take a majority from queues: {objection}")
+
+
+def _check_in_sync(target: Target, node: str, change: Change) -> None:
+    """A broker that is needed for the least number of in-sync replicas, of any topic, stays."""
+    broker = target.kafka_broker(node)
+    if broker is None:
+        return
+    try:
+        short = kafka_isr.too_few_without(kafka_isr.read(target.kafka), broker)
+    except TargetError as error:
+        raise Refused(f"whether `{change.says()}` takes too many replicas could not be asked: {error}") from error
+    if short:
+        more = f" and {len(short) - SHOWN} more" if len(short) > SHOWN else ""
+        raise Refused(
+            f"`{change.says()}` would leave fewer in-sync replicas than {kafka_isr.LEAST} of "
+            f"{', '.join(short[:SHOWN])}{more}"
+        )
 
 
 def _mark(target: Target) -> Path:

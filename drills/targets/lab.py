@@ -8,6 +8,7 @@ from typing import Any
 
 from drills.lab import Lab, record
 from drills.lab import node as lab_node
+from drills.lab.kafka import Broker
 from drills.lab.keys import ADMIN
 from drills.lab.node import Condition
 from drills.targets.target import Identity, KafkaAddresses, RabbitAddress, RabbitAddresses, TargetError
@@ -94,6 +95,11 @@ class LabTarget:
         """The nodes of the same kind."""
         kind = type(self.lab.node(name))
         return [other for other, node in self.lab.nodes.items() if type(node) is kind]
+
+    def kafka_broker(self, name: str) -> int | None:
+        """The broker's id is the node's number."""
+        node = self.lab.node(name)
+        return node.number if isinstance(node, Broker) else None
 
     def node(self, name: str) -> LabNode:
         """A node by name. Raises LabError naming those there are."""

@@ -123,6 +123,9 @@ class Target(Protocol):
     def quorum(self, name: str) -> list[str]:
         """The nodes that decide together with this one, itself included. Kafka's controllers are apart."""
 
+    def kafka_broker(self, name: str) -> int | None:
+        """The broker's id; None for a node that is no broker of Kafka."""
+
     def node(self, name: str) -> Node:
         """A node by name. Raises TargetError or LabError naming those there are."""
 

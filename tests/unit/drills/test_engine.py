@@ -19,6 +19,7 @@ from tests.tiny.world import SECONDS, TARGET, World
 
 RUN = ("run", "tiny", "--target", TARGET, "--yes", TARGET)
 BEFORE = {"setting-setting": "whole"}
+EVIDENCE = {"drill.json", "timeline.jsonl", "report.html", "junit.xml", "ids", "logs"}
 CASE_PHASES = [f"setting:{phase}" for phase in PHASES]
 
 
@@ -60,6 +61,7 @@ def test_a_run_passes_and_puts_everything_back(world: World) -> None:
     assert [] == world.ledger().standing_changes()
     assert ("finished", 0, 7) == tuple(world.ledger().about()[key] for key in ("state", "exit_code", "seed"))
     assert [] == world.living()
+    assert EVIDENCE <= {path.name for path in (world.root / "runs" / world.name).iterdir()}
 
 
 def test_a_change_is_in_the_ledger_before_it_is_made(world: World) -> None:
@@ -236,6 +238,18 @@ def test_a_full_disk_for_the_record_ends_the_run_and_is_rolled_back(world: World
     assert "ABORTED: the run's record can't be written: " in out
     assert f"mq-drill analyze {world.name}" in out
     assert Exit.PASS == world.call("recover", world.name)
+
+
+def test_a_full_disk_for_the_evidence_is_told_and_it_is_written_later(world: World) -> None:
+    child = world.begin_run(":evidence")
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    (world.files / "go").touch()
+    out, _ = child.communicate(timeout=SECONDS)
+    assert Exit.INCONCLUSIVE == child.returncode, out
+    assert "THE EVIDENCE IS NOT WHOLE: " in out
+    assert BEFORE == world.contents()
+    assert Exit.PASS == world.call("analyze", world.name)
+    assert EVIDENCE <= {path.name for path in (world.root / "runs" / world.name).iterdir()}
 
 
 def test_only_the_cases_of_the_criteria_that_are_asked_for_are_played(world: World) -> None:
