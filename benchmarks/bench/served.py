@@ -200,7 +200,7 @@ def many_polls(served: Exporter, count: int, per_form: int, pace: float) -> Poll
         for encoding in ("identity", "gzip"):
             if encoding not in forms:
                 forms[encoding] = served.scrapes(per_form, encoding, lambda: pause.wait(LOOK))
-        if (last := served.last_poll()) != seen[-1]:
+        if (last := served.last_poll()) not in (b"", seen[-1]):  # empty: withheld, polls overran
             seen.append(last)
             points.append((float(len(seen)), served.resident_mb()))
         pause.wait(pace / 2)

@@ -8,8 +8,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from benchmarks.bench import render, result
+from benchmarks.bench import kafka, render, result
 from benchmarks.bench.__main__ import Bench, measure
 from benchmarks.timing import percentile
 from drills.lab import Report
@@ -60,6 +61,30 @@ def test_a_part_measured_again_keeps_the_others_figures_of_the_same_scale(tmp_pa
     result.write(path, {"rss_mb": 12.0}, {"scale": 1, "cpus": 2, "parts": parts})
     assert result.Kept({"rss_mb": 12.0}, parts) == result.read(path, 1)
     assert result.Kept({}, {}) == result.read(path, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("codes", "works"),
+    [
+        ([], True),
+        ([KafkaError._TRANSPORT] * 2, True),
+        ([KafkaError._TRANSPORT] * 3, False),
+        ([KafkaError.TOPIC_AUTHORIZATION_FAILED], False),
+    ],
+)
+def test_bare_calls_are_made_anew_when_a_connection_broke_and_for_nothing_else(codes: list[int], works: bool) -> None:
+    faults = [KafkaException(KafkaError(code)) for code in codes]
+
+    def work() -> int:
+        if faults:
+            raise faults.pop(0)
+        return 7
+
+    if works:
+        assert 7 == kafka.unbroken(work)()
+    else:
+        with pytest.raises(KafkaException):
+            kafka.unbroken(work)()
 
 
 class Faulty(Bench):
