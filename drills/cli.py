@@ -33,6 +33,8 @@ Real clusters on this machine, and drills that break them on purpose.
   mq-drill run DRILL --target demo  runs one, and says whether the system recovered
   mq-drill recover RUN              puts back what a killed run left
   mq-drill analyze RUN              judges it again on what it stored
+  mq-drill report RUN               writes report.html and the other evidence of it anew
+  mq-drill compare RUN RUN          two runs side by side
 
 Every command explains itself: mq-drill lab --help, mq-drill run --help.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,9 +17,9 @@ from drills.targets.target import Target
 WELL_KNOWN = "guest"  # RabbitMQ's own password, which it accepts on loopback only: no secret, and a common word
 
 
-def write(folder: Path, note: Note, ledger: Ledger, drill: Drill, target: Target | None) -> None:
-    """All of it, from the ledger; can be repeated. Raises OSError."""
-    evidence.write(folder, ledger, drill, list(_secrets(note, target)))
+def write(folder: Path, note: Note, ledger: Ledger, drill: Drill | None, target: Target | None) -> dict[str, Any]:
+    """All of it, from the ledger; can be repeated. What `drill.json` says. Raises OSError."""
+    return evidence.write(folder, ledger, drill, list(_secrets(note, target)))
 
 
 def _secrets(note: Note, target: Target | None) -> Iterator[str]:

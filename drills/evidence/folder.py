@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -49,10 +48,7 @@ def put(path: Path, content: bytes) -> None:
     """Writes a file whole: a reader, and a kill half-way, see the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.half")
-    with half.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+    half.write_bytes(content)  # not forced to the disk: the ledger is, and all of this can be written again from it
     half.replace(path)
 
 

@@ -48,7 +48,13 @@ def stored(root: Path, run: Any, name: str) -> Path:
         for table in tables.metadata.tables.values():
             connection.execute(table.update().values(run=name))
     ledger.close()
-    note = {"run": name, "drill": DRILL.name, "target": "dev", "ledger_url": "sqlite:///gone", "business_url": ""}
+    note = {
+        "run": name,
+        "drill": DRILL.name,
+        "target": "dev",
+        "ledger_url": "sqlite:///gone",
+        "business_url": "sqlite:///gone",
+    }
     (folder / "run.json").write_text(json.dumps(note))
     return folder
 
