@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from drills.engine import runs
-from drills.engine.catalog import drills
+from drills.engine import evidence, runs
 from drills.engine.errors import WrongUse
 from drills.evidence.record import RECOVERY, record
 from drills.evidence.visible import visible
@@ -38,9 +37,9 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _told(name: str, catalog: str) -> Told:
-    _, note, ledger = runs.open_run(name)
+    _, _, ledger = runs.open_run(name)
     try:
-        return record(ledger, drills(catalog).get(note.drill))
+        return record(ledger, evidence.drill_of_run(ledger, catalog))
     finally:
         ledger.close()
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drills.engine import evidence, runs
-from drills.engine.catalog import drills
 from drills.evidence.page.words import alarms, headline
 from drills.evidence.visible import visible
 from drills.model.verdict import Exit
@@ -28,7 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _report(arguments: argparse.Namespace) -> int:
     folder, note, ledger = runs.open_run(arguments.run_name, arguments.ledger)
     try:
-        told = evidence.write(folder, note, ledger, drills(arguments.catalog).get(note.drill), None)
+        told = evidence.write(folder, note, ledger, evidence.drill_of_run(ledger, arguments.catalog), None)
     finally:
         ledger.close()
     print("\n".join([*lines(told), "", str(folder / "report.html")]))

@@ -64,6 +64,8 @@ def _write(driver: Driver, code: Exit) -> str | None:
     try:
         driver.reading.end()
         with driver.phase("", "evidence", SECONDS):
+            if (why := ended.refused or ended.aborted) is not None:
+                driver.ledger.note("end", why, state=state)
             driver.ledger.finish(state, code)
             evidence.write(driver.folder, driver.note, driver.ledger, driver.drill, driver.target)
     except (Aborted, Exception) as error:  # noqa: BLE001 - evidence that can't be written changes no verdict

@@ -9,6 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from drills import evidence
+from drills.engine import recovery_time
+from drills.engine.catalog import drills
 from drills.engine.drill import Drill
 from drills.engine.runs import Note
 from drills.ledger import Ledger
@@ -20,6 +22,18 @@ WELL_KNOWN = "guest"  # RabbitMQ's own password, which it accepts on loopback on
 def write(folder: Path, note: Note, ledger: Ledger, drill: Drill | None, target: Target | None) -> dict[str, Any]:
     """All of it, from the ledger; can be repeated. What `drill.json` says. Raises OSError."""
     return evidence.write(folder, ledger, drill, list(_secrets(note, target)))
+
+
+def drill_of_run(ledger: Ledger, catalog: str) -> Drill | None:
+    """The drill that a stored run was of, with the criterion that `--rto` added; None when this version lacks it.
+
+    Raises LookupError when the ledger has no such run.
+    """
+    about = ledger.about()
+    drill = drills(catalog).get(about["drill"])
+    if drill is None:
+        return None
+    return recovery_time.judged(drill, about["parameters"].get("rto"), about["parameters"].get("only"))
 
 
 def _secrets(note: Note, target: Target | None) -> Iterator[str]:

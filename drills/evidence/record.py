@@ -36,6 +36,7 @@ def record(ledger: Ledger, drill: Drill | None) -> dict[str, Any]:
         "schema": SCHEMA,
         **{name: about[name] for name in ("run", "drill", "target", "seed", "quick", "state")},
         "question": None if drill is None else {"en": drill.question, "vi": drill.question_vi},
+        "ended_because": _why_ended(ledger),
         "began": utc(about["began"]),
         "ended": utc(about["ended"]),
         "seconds": apart(about["began"], about["ended"]),
@@ -60,8 +61,7 @@ def digest(value: Any) -> str:
 
 def _outcome(about: Row, criteria: Sequence[Any], changes: Sequence[Any]) -> dict[str, Any]:
     """The verdict by the criteria asked for, beside what the run ended with: a failed rollback hides nothing."""
-    only = about["parameters"].get("only")
-    verdicts = [Verdict(one["verdict"]) for one in criteria if not only or one["number"] in only]
+    verdicts = [Verdict(one["verdict"]) for one in criteria if one["because"] != NOT_ASKED]
     by_criteria = exit_of(verdicts)
     failed = about["exit_code"] == Exit.ROLLBACK_FAILED or any(one["standing"] and one["undo_error"] for one in changes)
     overall = {Exit.PASS: Verdict.PASS, Exit.FAIL: Verdict.FAIL}.get(by_criteria, Verdict.UNKNOWN)
@@ -93,6 +93,12 @@ def _criteria(ledger: Ledger, drill: Drill | None, about: Row) -> list[dict[str,
             }
         )
     return found
+
+
+def _why_ended(ledger: Ledger) -> str | None:
+    """Why a run was refused or aborted; null for one that went to its end, or was cut off."""
+    told: list[str] = [row["text"] for row in ledger.rows(tables.timeline) if row["kind"] == "end"]
+    return told[-1] if told else None
 
 
 def _case_names(ledger: Ledger, drill: Drill | None) -> list[str]:

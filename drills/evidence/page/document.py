@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from drills.evidence import samples
-from drills.evidence.page import story, words
+from drills.evidence.page import moments, story, words
 from drills.evidence.visible import visible
 
 MOST_IDS = 1000  # of one set that are listed one by one; the file has all of them
@@ -34,9 +34,9 @@ def render(folder: Path, told: Mapping[str, Any], sets: Sets) -> str:
         headline=words.headline(told),
         alarms=words.alarms(told),
         overview=story.run_overview(told),
-        stories=story.case_stories(told, samples.read(folder / "metrics.csv"), namespace),
+        stories=story.case_stories(told, entries, samples.read(folder / "metrics.csv"), namespace),
         entries=entries,
-        origin=story.seconds_of(told["began"]),
+        origin=moments.seconds_of(told["began"]),
         most_entries=MOST_ENTRIES,
         most_ids=MOST_IDS,
     )
@@ -60,8 +60,16 @@ def template() -> Template:
 
 
 def pretty(value: Any) -> str:
-    """JSON for people to read."""
-    return json.dumps(value, indent=1, ensure_ascii=False)
+    """JSON for people to read: lists of IDs with their runs drawn together."""
+    return json.dumps(_drawn_together(value), indent=1, ensure_ascii=False)
+
+
+def _drawn_together(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _drawn_together(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return ranges(value) if all(isinstance(one, str) for one in value) else [_drawn_together(one) for one in value]
+    return value
 
 
 def seconds(value: float | None) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
+from drills.evidence.page.moments import Moment, Told, of_case, seconds_of, what
 from drills.evidence.page.plot import Line, Mark, Panel, Scale, Span, case_plot, overview
 from drills.evidence.samples import EVERY, SCRAPED, Sample
 
@@ -66,16 +65,6 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """An entry of the list below a plot."""
-
-    number: int
-    at: float
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class CaseStory:
     """A case's plot and its moments."""
 
@@ -85,12 +74,7 @@ class CaseStory:
     empty: bool  # no metric was sampled while it ran
 
 
-def seconds_of(text: str | None) -> float | None:
-    """A time of `drill.json` as seconds since 1970."""
-    return None if text is None else datetime.datetime.fromisoformat(text).timestamp()
-
-
-def run_overview(told: Mapping[str, Any]) -> Markup | None:
+def run_overview(told: Told) -> Markup | None:
     """The run at one look; None when no phase of a case was noted."""
     origin = _origin(told)
     rows = [(case["name"], [*_phases(case, origin), *_faults(told, case["name"], origin)]) for case in told["cases"]]
@@ -101,7 +85,7 @@ def run_overview(told: Mapping[str, Any]) -> Markup | None:
     return overview("the cases of the run over time", Scale(0.0, max(last, told["seconds"] or 0.0)), rows)
 
 
-def case_stories(told: Mapping[str, Any], samples: Iterable[Sample], namespace: str) -> list[CaseStory]:
+def case_stories(told: Told, entries: Sequence[Told], samples: Iterable[Sample], namespace: str) -> list[CaseStory]:
     """A story for each case of which a phase was noted. `namespace`: what stands before the case's name in its own."""
     origin = _origin(told)
     drawn = Samples(samples)
@@ -109,26 +93,27 @@ def case_stories(told: Mapping[str, Any], samples: Iterable[Sample], namespace: 
     for case in told["cases"]:
         phases = _phases(case, origin)
         if phases:
-            scale = Scale(phases[0].began, max(max(one.ended for one in phases), phases[0].began + 1))
+            moments = of_case(told, entries, case["name"], origin)
+            last = [*(one.ended for one in phases), *(one.at for one in moments)]  # a rollback comes after the phases
+            scale = Scale(phases[0].began, max(*last, phases[0].began + 1))
             panels = _panels(drawn, f"{namespace}{case['name']}", origin, scale)
-            found.append(_story(told, case["name"], phases, scale, panels, origin))
+            found.append(_story(told, case["name"], phases, scale, panels, moments))
     return found
 
 
 def _story(
-    told: Mapping[str, Any], case: str, phases: Sequence[Span], scale: Scale, panels: Sequence[Panel], origin: float
+    told: Told, case: str, phases: Sequence[Span], scale: Scale, panels: Sequence[Panel], moments: Sequence[Moment]
 ) -> CaseStory:
-    moments = _moments(told, case, origin)
     marks = [Mark(one.at, one.number, one.kind) for one in moments]
-    plot = case_plot(f"{case} over time", scale, phases, _faults(told, case, origin), marks, panels)
-    return CaseStory(case, plot, moments, not panels)
+    faults = _faults(told, case, _origin(told))
+    return CaseStory(case, case_plot(f"{case} over time", scale, phases, faults, marks, panels), moments, not panels)
 
 
-def _origin(told: Mapping[str, Any]) -> float:
+def _origin(told: Told) -> float:
     return seconds_of(told["began"]) or 0.0
 
 
-def _phases(case: Mapping[str, Any], origin: float) -> list[Span]:
+def _phases(case: Told, origin: float) -> list[Span]:
     """The phases; one that never ended lasts a moment."""
     found = []
     for one in case["phases"]:
@@ -138,7 +123,7 @@ def _phases(case: Mapping[str, Any], origin: float) -> list[Span]:
     return found
 
 
-def _faults(told: Mapping[str, Any], case: str, origin: float) -> list[Span]:
+def _faults(told: Told, case: str, origin: float) -> list[Span]:
     """From when a fault was made until it was undone, or until the end."""
     end = seconds_of(told["ended"])
     found = []
@@ -146,26 +131,8 @@ def _faults(told: Mapping[str, Any], case: str, origin: float) -> list[Span]:
         began = seconds_of(one["made"] or one["planned"])
         if one["is_fault"] and one["case"] == case and began is not None:
             ended = seconds_of(one["undone"]) or end or began
-            found.append(Span(began - origin, ended - origin, f"{one['kind']} {_short(one['arguments'])}", "fault"))
+            found.append(Span(began - origin, ended - origin, what(one), "fault"))
     return found
-
-
-def _moments(told: Mapping[str, Any], case: str, origin: float) -> list[Moment]:
-    """Faults, their proofs, hooks and recoveries of a case, in order, numbered."""
-    found: list[tuple[float, str, str]] = []
-    for one in (one for one in told["changes"] if one["is_fault"] and one["case"] == case):
-        what = f"{one['kind']} {_short(one['arguments'])}"
-        proof = f"bite: {_short(one['bite'])}" if one["bite"] is not None else "no bite"
-        found += [(at, "fault", f"{what}, {proof}") for at in [seconds_of(one["made"] or one["planned"])] if at]
-        found += [(at, "recovery", f"undone: {what}") for at in [seconds_of(one["undone"])] if at]
-    for one in (one for one in told["hooks"] if one["case"] == case):
-        how = "released" if one["released"] else "not released: killed or held there"
-        found += [
-            (at, "hook", f"{one['hook']} {one['event_id']} ({one['worker']}), {how}")
-            for at in [seconds_of(one["reached"])]
-            if at
-        ]
-    return [Moment(n, at - origin, kind, text) for n, (at, kind, text) in enumerate(sorted(found), 1)]
 
 
 def _panels(samples: Samples, namespace: str, origin: float, scale: Scale) -> list[Panel]:
@@ -196,10 +163,3 @@ def _points(
 
 def _belongs(sample: Sample, namespace: str) -> bool:
     return any(value == namespace or value.startswith((f"{namespace}.", f"{namespace}-")) for value in sample.scope())
-
-
-def _short(value: Any) -> str:
-    """Arguments or a proof in a few words."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    return ", ".join(f"{name}={text}" for name, text in value.items() if not isinstance(text, Mapping | list))

@@ -29,7 +29,7 @@ SETS = {
     "recovered": Words("recovered: outcome unknown, and done", "khôi phục: không rõ kết quả nhưng đã thực hiện"),
     "duplicate_delivery": Words("delivered more than once (allowed)", "giao hơn một lần (cho phép)"),
     "attempted": Words("attempted", "đã thử gửi"),
-    "pending": Words("still pending", "còn chờ"),
+    "pending": Words("left pending", "bỏ dở, chưa rõ"),
     "confirmed": Words("confirmed", "đã xác nhận"),
     "returned": Words("returned", "bị trả lại"),
     "nacked": Words("refused by the broker (nack)", "broker từ chối (nack)"),
@@ -102,6 +102,7 @@ LABELS = {
         "chạy nhanh: số lượng nhỏ hơn; không khẳng định đủ tiêu chí",
     ),
     "all": Words("all", "tất cả"),
+    "not_begun": Words("not begun", "chưa bắt đầu"),
     "nothing": Words("none", "không có"),
 }
 
@@ -147,7 +148,8 @@ def alarms(told: Mapping[str, Any]) -> list[Words]:
             )
         )
     if told["state"] in ("aborted", "refused"):
-        found.append(Words(f"This run was {told['state']}.", f"Lần chạy bị dừng ({told['state']})."))
+        why = told["ended_because"] or "?"
+        found.append(Words(f"This run was {told['state']}: {why}", f"Lần chạy bị dừng ({told['state']}): {why}"))
     if told["checker"] and (told["checker"]["missed"] or told["checker"]["error"]):
         found.append(LABELS["checker_bad"])
     return found

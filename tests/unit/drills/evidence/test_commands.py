@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from drills.commands import compare, report
+from drills.engine import evidence
 from drills.engine.errors import WrongUse
 from drills.ledger import Ledger, tables
 from drills.ledger.database import sqlite_url
@@ -24,8 +25,7 @@ Command = Callable[..., int]
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs a command by its words, with the drill of the stored runs as the only one there is."""
     monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
-    for module in (report, compare):
-        monkeypatch.setattr(module, "drills", lambda _: {DRILL.name: DRILL})
+    monkeypatch.setattr(evidence, "drills", lambda _: {DRILL.name: DRILL})
 
     def run(*words: str) -> int:
         parser = argparse.ArgumentParser()

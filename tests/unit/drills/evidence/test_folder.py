@@ -195,6 +195,25 @@ def test_only_what_was_asked_for_decides(tmp_path: Path) -> None:
     assert "Proven, of 3 criteria: 2. The others were not asked for." in (tmp_path / "report.html").read_text()
 
 
+def test_a_criterion_that_was_added_counts_though_it_was_not_in_the_list(tmp_path: Path) -> None:
+    """`--only 2 --rto 5` judges one more criterion."""
+    run = StoredRun(tmp_path, Clock(), only=[2])
+    run.ledger.judge(2, Judgement(Verdict.PASS, "seen"))
+    run.ledger.judge(9, Judgement(Verdict.FAIL, "later than 5 s"))
+    told = write(tmp_path, run.ledger, DRILL)
+    run.ledger.close()
+    assert ("FAIL", 1) == (told["verdict"], told["exit"]["by_criteria"])
+
+
+def test_why_it_was_aborted_is_kept(tmp_path: Path) -> None:
+    run = StoredRun(tmp_path, Clock())
+    run.ledger.note("end", f"alert fires; amqp://me:{PASSWORD}@h/", state="aborted")
+    run.ledger.finish("aborted", 5)
+    told = write(tmp_path, run.ledger, DRILL, [PASSWORD])
+    run.ledger.close()
+    assert ("aborted", "alert fires; amqp://me:***@h/") == (told["state"], told["ended_because"])
+
+
 def test_files_of_the_run_itself_stay_as_they_are(tmp_path: Path) -> None:
     run = StoredRun(tmp_path, Clock())
     (tmp_path / "topology").mkdir()

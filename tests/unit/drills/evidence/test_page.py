@@ -103,6 +103,11 @@ def test_what_a_person_must_do_is_said_at_the_top(whole: Any, half: Any, failed:
     assert all(text in Page(failed.page).said for text in alarms(failed))
 
 
+def test_why_a_run_was_aborted_is_said_at_the_top(half: Any) -> None:
+    told = {**half.told, "state": "aborted", "ended_because": "alert DiskFull fires", "changes": []}
+    assert ["This run was aborted: alert DiskFull fires"] == [one.en for one in words.alarms(told)]
+
+
 def half_way() -> str:
     return "This run is not finished, or its driver was killed: what is below is what was stored until then."
 
@@ -172,6 +177,17 @@ def test_names_in_plots_are_escaped() -> None:
 )
 def test_runs_of_ids_are_drawn_together(expected: list[str], events: list[str]) -> None:
     assert expected == document.ranges(events)
+
+
+def test_lists_of_ids_are_short_in_evidence() -> None:
+    value = {"inbox": ["E001", "E002", "E003"], "depths": [1, 2], "nested": [{"a": ["x"]}]}
+    assert document.pretty(value) == document.json.dumps(
+        {**value, "inbox": ["E001 … E003"]}, indent=1, ensure_ascii=False
+    )
+
+
+def test_cases_that_were_not_begun_are_named_and_no_more(half: Any) -> None:
+    assert "not begun chưa bắt đầu : no-inbox" in Page(half.page).said
 
 
 def test_every_word_is_there_in_both_languages_and_used() -> None:
