@@ -50,17 +50,25 @@ def account(ledger: Ledger, case: str, facts: Mapping[str, Any]) -> Account | No
     if "effects" not in facts:
         return None
     rows = ledger.rows(tables.deliveries, case)
-    decisions = ledger.rows(tables.decisions, case)
     return Account(
         attempts=[one for one in ledger.attempts(case) if not one.event_id.startswith(SENTINEL)],
         deliveries=Counter(_real(row["event_id"] for row in rows)),
         effects=Counter({event: times for event, times in facts["effects"].items() if _real([event])}),
         quarantined=frozenset(_real(facts.get("quarantined", ()))),
         dead_letters=frozenset(_real(facts.get("dead_letters", ()))),
-        retry_decisions=frozenset(row["event_id"] for row in decisions if row["decision"] in DECIDED),
+        retry_decisions=_decided(ledger, case),
         seen_at=facts.get("seen_at", {}),
         drain=drain(facts.get("drain")),
     )
+
+
+def _decided(ledger: Ledger, case: str) -> frozenset[str]:
+    """The events of which something was decided after their last attempt: the retry itself may be lost again."""
+    last: dict[str, float] = {}
+    for row in ledger.rows(tables.attempts, case):
+        last[row["event_id"]] = max(row["pending"], last.get(row["event_id"], 0.0))
+    decisions = [row for row in ledger.rows(tables.decisions, case) if row["decision"] in DECIDED]
+    return frozenset(row["event_id"] for row in decisions if row["at"] >= last.get(row["event_id"], 0.0))
 
 
 def drain(stored: Mapping[str, Any] | None) -> Drain | None:
