@@ -116,6 +116,11 @@ def headline(told: Mapping[str, Any]) -> Words:
         return Words(f"Criterion {failed} failed.", f"Tiêu chí {failed} không đạt.")
     if told["verdict"] == "NOT RUN":
         return Words("No criterion was judged.", "Chưa tiêu chí nào được đánh giá.")
+    if told["verdict"] == "PASS" and passed == total and told["quick"]:
+        return Words(
+            f"All {total} criteria passed with a quick run's smaller counts.",
+            f"Cả {total} tiêu chí đạt với số lượng nhỏ của lần chạy nhanh.",
+        )
     if told["verdict"] == "PASS" and passed == total:
         return Words(f"All {total} criteria were proven.", f"Cả {total} tiêu chí đã được chứng minh.")
     if told["verdict"] == "PASS":

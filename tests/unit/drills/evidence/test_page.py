@@ -91,6 +91,11 @@ def test_verdict_answer_and_question_come_first(whole: Any, failed: Any, half: A
     assert Page(half.page).said.split(start)[1].startswith(" NOT RUN CHƯA CHẠY No criterion was judged.")
 
 
+def test_a_quick_run_claims_no_full_proof(whole: Any) -> None:
+    told = {**whole.told, "quick": True}
+    assert "All 3 criteria passed with a quick run's smaller counts." == words.headline(told).en
+
+
 def test_what_a_person_must_do_is_said_at_the_top(whole: Any, half: Any, failed: Any) -> None:
     def alarms(run: Any) -> list[str]:
         return [one.en for one in words.alarms(run.told)]
