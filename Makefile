@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help dev style check test test-secure test-matrix docs demo demo-stop bench soak lab-up lab-down clean
+.PHONY: help dev style check test mutants test-secure test-matrix docs demo demo-stop bench soak lab-up lab-down clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -41,6 +41,10 @@ test: style ## everything: unit tests side by side, then the rest on real broker
 test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
 	$(BIN)/python -m tests.matrix
 
+mutants: dev ## wrong applications and environments that the drills must object to, into docs/mutants.md (half an hour)
+	$(BIN)/mq-drill lab install
+	$(BIN)/python -m tests.mutants
+
 test-secure: dev ## the tests of the exporter on a lab with TLS, logins and rights, as users with the least of them
 	$(BIN)/mq-drill lab install
 	MQ_TEST_PROFILE=secure $(BIN)/pytest tests/broker/exporter tests/broker/kafka tests/broker/rabbitmq tests/broker/secure
@@ -53,6 +57,7 @@ docs: dev ## writes the reference pages anew from the code
 	$(BIN)/python -m tests.permissions --write
 	$(BIN)/python -m tests.connection_page --write
 	$(BIN)/python -m tests.matrix --write >/dev/null
+	$(BIN)/python -m tests.mutants --write
 
 demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a small workload
 	$(BIN)/python -m drills.demo

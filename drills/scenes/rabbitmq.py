@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from drills.actors.messages import Message
 from drills.actors.worker import Worker, WorkerError
@@ -75,7 +76,7 @@ class Scene:
         addresses = self.stage.target.rabbitmq
         chosen = [node for node in addresses.nodes if nodes is None or node.name in nodes]
         scheme = "amqps" if addresses.ca_file else "amqp"
-        login = f"{addresses.user}:{addresses.password}"
+        login = ":".join(quote(part, safe="") for part in (addresses.user, addresses.password))
         urls = [f"{scheme}://{login}@{node.host}:{node.amqp_port}" for node in chosen]
         place = {"amqp": urls, "ca_file": addresses.ca_file, "vhost": self.stage.namespace, "queue": QUEUE}
         made: Worker = self.stage.start_worker(module, name, {**place, "handler_id": HANDLER, **options})

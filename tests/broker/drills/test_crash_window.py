@@ -1,0 +1,46 @@
+"""The drill itself on a real cluster: it passes on what is right, and objects to what is wrong."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from drills.engine.driver import Driver, Options
+
+from drills.actors.worker import start
+from drills.catalog import crash_window
+from drills.engine.screen import Screen
+from drills.lab import Lab
+from drills.model.verdict import Exit, Verdict
+from drills.targets import file as target_file
+from tests import mutants
+
+QUICK_ONES = {"skips_one": [1], "redelivery_hidden": [2], "confirmed_before_confirm": [6]}
+
+
+def test_a_quick_run_passes_all_eight_and_says_that_it_was_quick(
+    rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
+    said = io.StringIO()
+    target = target_file.find(rabbitmq_lab.name)
+    driver = Driver(crash_window.DRILL, target, Options(seed=8, quick=True), Screen(said), start)
+    code = driver.play()
+    found = driver.ledger.judgements()
+    assert dict.fromkeys(range(1, 9), Verdict.PASS) == {n: one.verdict for n, one in found.items()}, said.getvalue()
+    assert Exit.PASS == code
+    shrunk = {number for number, one in found.items() if "not the full proof" in one.because}
+    assert set(range(1, 9)) == shrunk
+    assert ["serving"] * 3 == [rabbitmq_lab.node(f"rabbitmq-{n}").condition() for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("name", QUICK_ONES)
+def test_it_objects_to_a_wrong_application(
+    name: str, rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make mutants` runs all of them."""
+    monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
+    mutant = mutants.CRASH_WINDOW[name]
+    found = mutants.run(mutant, rabbitmq_lab.name, QUICK_ONES[name])
+    assert {} == {n: lack for n, one in found.items() if (lack := mutant.expected[n].lack(one)) is not None}

@@ -1,0 +1,216 @@
+"""Wrong applications and environments that the drills must object to. `make mutants` runs them all on a lab.
+
+A mutant is a named switch of the workers (drills/actors) or of the scene (drills/scenes/wrong.py). For each criterion
+that it concerns the drill has to say FAIL with these IDs, or UNKNOWN; a mutant that passes is a defect of the drill.
+
+    python -m tests.mutants [NAME ...]          runs them, notes what came of each, writes docs/mutants.md
+    python -m tests.mutants --write             writes docs/mutants.md from what is noted
+
+`MQ_TEST_LAB` names a lab that is up; otherwise one is made and taken down.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drills.engine.driver import Driver, Options
+
+from drills.actors import rabbitmq_consumer as consumer
+from drills.actors import rabbitmq_publisher as publisher
+from drills.actors.worker import start
+from drills.catalog import crash_window
+from drills.engine.screen import Screen
+from drills.lab import Lab, report_to, take_down
+from drills.model.verdict import Judgement, Verdict
+from drills.scenes import wrong
+from drills.scenes.wrong import Wrong
+from drills.targets import file as target_file
+
+ROOT = Path(__file__).parents[1]
+NOTED, PAGE = ROOT / "tests" / "mutants.json", ROOT / "docs" / "mutants.md"
+FAIL, UNKNOWN = Verdict.FAIL, Verdict.UNKNOWN
+SEED = 20  # what is drawn from it does not matter; that it is the same in each run does
+QUICK = crash_window.parameters(True)
+HEAD = """\
+# Mutants: wrong applications that the drills object to
+
+A drill that nobody saw fail proves nothing. Each row is a named switch that makes the application or the environment
+wrong on purpose; each cell is what the drill said of that criterion on a real cluster, and the IDs that it named. A
+mutant that passed would be a defect of the drill.
+
+Written by `make mutants`; do not edit.
+
+"""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a criterion has to say. `ids`: must be named, and no others; None: the IDs depend on the seed's order."""
+
+    verdict: Verdict
+    ids: tuple[str, ...] | None = ()
+
+    def lack(self, found: Judgement) -> str | None:
+        """What is wrong with the judgement; None when it is as expected."""
+        if found.verdict is self.verdict and self.ids in (None, found.ids):
+            return None
+        return f"{found.verdict.value} {found.ids}: {found.because}; expected {self.verdict.value} {self.ids}"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Something wrong, in words, and what each criterion that it concerns must say."""
+
+    about: str
+    wrong: Wrong
+    expected: Mapping[int, Expected]
+
+
+CRASH_WINDOW = {
+    "skips_one": Mutant(
+        "a consumer acks one event and does nothing with it",
+        Wrong(consumer=consumer.SKIPS_ONE, victim="E003"),
+        {1: Expected(FAIL, ("E003",)), 7: Expected(FAIL, ("E003",))},
+    ),
+    "no_inbox": Mutant(
+        "a handler without the unique key",
+        Wrong(consumer=consumer.NO_INBOX),
+        {1: Expected(FAIL, tuple(QUICK["ids"]["baseline"])), 2: Expected(FAIL, tuple(QUICK["ids"]["after-commit"]))},
+    ),
+    "ack_before_commit": Mutant(
+        "the ack is sent before the commit",
+        Wrong(consumer=consumer.ACK_BEFORE_COMMIT),
+        {2: Expected(FAIL, ("E050",)), 3: Expected(FAIL, ("E025",)), 5: Expected(FAIL, ("E001",))},
+    ),
+    "redelivery_hidden": Mutant(
+        "the `redelivered` flag is not looked at",
+        Wrong(consumer=consumer.REDELIVERY_HIDDEN),
+        {2: Expected(FAIL, ("E050",)), 3: Expected(FAIL, ("E025",))},
+    ),
+    "commit_before_hook": Mutant(
+        "the commit comes where the handler should still be able to roll back",
+        Wrong(consumer=consumer.COMMIT_BEFORE_HOOK),
+        {3: Expected(FAIL, ("E025",))},
+    ),
+    "hash_unchecked": Mutant(
+        "the payload's hash is not compared",
+        Wrong(consumer=consumer.HASH_UNCHECKED),
+        {4: Expected(FAIL, ("E005",))},
+    ),
+    "controls_are_right": Mutant(
+        "the negative controls run the right design, and so show nothing",
+        Wrong(environment=wrong.CONTROLS_ARE_RIGHT),
+        {4: Expected(FAIL, ("E005",)), 5: Expected(FAIL, ("E001",))},
+    ),
+    "confirmed_before_confirm": Mutant(
+        "a publisher marks what it sent as confirmed before the confirm",
+        Wrong(publisher=publisher.CONFIRMED_BEFORE_CONFIRM),
+        {6: Expected(FAIL, ("U001",)), 8: Expected(FAIL, tuple(QUICK["new_ids"]))},
+    ),
+    "retry_skips_one": Mutant(
+        "a publisher that starts again skips one ID of those that it has to send again",
+        Wrong(publisher=publisher.RETRY_SKIPS_ONE),
+        {6: Expected(FAIL, ("U001",)), 8: Expected(FAIL, ("E110",))},
+    ),
+    "kill_misses": Mutant(
+        "the worker that is to be killed is let go",
+        Wrong(environment=wrong.KILL_MISSES),
+        {2: Expected(UNKNOWN), 3: Expected(UNKNOWN)},
+    ),
+    "no_sentinel": Mutant(
+        "the drain's sentinel is never sent", Wrong(environment=wrong.NO_SENTINEL), {1: Expected(UNKNOWN)}
+    ),
+    "stops_a_follower": Mutant(
+        "a follower's node is stopped in place of the leader's",
+        Wrong(environment=wrong.STOPS_A_FOLLOWER),
+        {7: Expected(UNKNOWN)},
+    ),
+    "stops_one": Mutant(
+        "one replica is stopped where the majority is to be lost",
+        Wrong(environment=wrong.STOPS_ONE),
+        {8: Expected(UNKNOWN)},
+    ),
+}  # fmt: skip
+
+
+def run(mutant: Mutant, lab: str, only: Iterable[int] | None = None) -> dict[int, Judgement]:
+    """Plays the mutant quickly, for the criteria that it concerns (or `only` these); what each of them said."""
+    numbers = tuple(mutant.expected if only is None else only)
+    options = Options(seed=SEED, quick=True, only=numbers)
+    screen = Screen(io.StringIO() if only is not None else sys.stderr)
+    driver = Driver(crash_window.drill(mutant.wrong), target_file.find(lab), options, screen, start)
+    driver.play()
+    return {number: driver.ledger.judgements()[number] for number in numbers}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs those that are named, or all; the exit code is 1 when one was not caught."""
+    if arguments == ["--write"]:
+        PAGE.write_text(page(noted()))
+        return 0
+    name = os.environ.get("MQ_TEST_LAB")
+    lab = Lab.up(name or "mutants", ("rabbitmq",), report=report_to(sys.stderr))
+    try:
+        lacks = [_play(one, lab.name) for one in arguments or CRASH_WINDOW]
+    finally:
+        if name is None:
+            take_down(lab.name)
+    PAGE.write_text(page(noted()))
+    sys.stdout.write(page(noted()) + "".join(f"NOT CAUGHT: {lack}\n" for lack in filter(None, lacks)))
+    return 1 if any(lacks) else 0
+
+
+def _play(name: str, lab: str) -> str | None:
+    began = time.monotonic()
+    found = run(CRASH_WINDOW[name], lab)
+    told = {str(number): [one.verdict.value, list(one.ids), one.because] for number, one in found.items()}
+    everything = {**noted(), name: {"seconds": round(time.monotonic() - began), "criteria": told}}
+    NOTED.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
+    lacks = [CRASH_WINDOW[name].expected[number].lack(one) for number, one in found.items()]
+    return f"{name}: {'; '.join(filter(None, lacks))}" if any(lacks) else None
+
+
+def noted() -> dict[str, Any]:
+    """Mutant -> what the last run of it came to."""
+    found: dict[str, Any] = json.loads(NOTED.read_text()) if NOTED.exists() else {}
+    return found
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """docs/mutants.md."""
+    numbers = range(1, 9)
+    lines = [HEAD + "## crash-window\n", "| Mutant | " + " | ".join(map(str, numbers)) + " |", "| --- " * 9 + "|"]
+    for name, mutant in CRASH_WINDOW.items():
+        told = results.get(name, {}).get("criteria", {})
+        cells = [_cell(told.get(str(number)), number in mutant.expected) for number in numbers]
+        lines.append(f"| `{name}`: {mutant.about} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n\n" + _why(results)
+
+
+def _cell(told: list[Any] | None, is_expected: bool) -> str:
+    if told is None:
+        return "not run" if is_expected else ""
+    verdict, ids, _ = told
+    shown = ", ".join(ids[:2]) + (f" and {len(ids) - 2} more" if len(ids) > 2 else "")
+    return f"{verdict} {shown}".strip()
+
+
+def _why(results: Mapping[str, Any]) -> str:
+    """What each said, in its own words."""
+    lines = ["In their own words:", ""]
+    for name in CRASH_WINDOW:
+        for number, (verdict, _, because) in sorted(results.get(name, {}).get("criteria", {}).items()):
+            lines.append(f"- `{name}`, criterion {number}: {verdict}: {because}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,23 @@
+"""The table of mutants: each criterion has one, each was caught when last run, and the page says what is noted."""
+
+from __future__ import annotations
+
+from drills.model.verdict import Judgement, Verdict
+from tests.mutants import CRASH_WINDOW, PAGE, noted, page
+
+
+def test_every_criterion_has_a_mutant() -> None:
+    assert set(range(1, 9)) == {number for mutant in CRASH_WINDOW.values() for number in mutant.expected}
+
+
+def test_each_was_caught_when_it_was_last_run() -> None:
+    found = noted()
+    for name, mutant in CRASH_WINDOW.items():
+        told = found[name]["criteria"]
+        for number, expected in mutant.expected.items():
+            verdict, ids, because = told[str(number)]
+            assert expected.lack(Judgement(Verdict(verdict), because, tuple(ids))) is None, (name, number)
+
+
+def test_the_page_is_what_is_noted() -> None:
+    assert page(noted()) == PAGE.read_text()
