@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from drills.engine.driver import Driver, Options
-
 from drills.actors import rabbitmq_consumer as consumer
 from drills.actors import rabbitmq_publisher as publisher
 from drills.actors.worker import start
 from drills.catalog import crash_window
+from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.lab import Lab, report_to, take_down
 from drills.model.verdict import Judgement, Verdict

@@ -6,10 +6,10 @@ import io
 from pathlib import Path
 
 import pytest
-from drills.engine.driver import Driver, Options
 
 from drills.actors.worker import start
 from drills.catalog import crash_window
+from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.lab import Lab
 from drills.model.verdict import Exit, Verdict
