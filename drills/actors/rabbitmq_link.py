@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ssl
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 import pika
-from pika.adapters.select_connection import SelectConnection
+from pika.adapters.select_connection import IOLoop, SelectConnection
 
 OPEN = 30.0  # seconds until connection and channel must be open
 HEARTBEAT = 20  # seconds
@@ -32,6 +33,9 @@ class Link:
         self._opened = threading.Event()
         self._failure: str | None = None
         self._closing = False
+        self._ended = False
+        self._lock = threading.Lock()
+        self._calls: deque[_Call] = deque()
         self._loop: Any = None
         self.connection: Any = None
         self.channel: Any = None
@@ -45,23 +49,19 @@ class Link:
 
     def call(self, function: Callable[[], Any], seconds: float = OPEN) -> Any:
         """Runs the function in the I/O thread and gives what it gives. Raises what it raises, or LinkError."""
-        answer: list[Any] = []
-        done = threading.Event()
+        call = _Call(function)
+        with self._lock:
+            if self._ended:
+                raise LinkError(self._failure or "the connection is closed")
+            self._calls.append(call)
+        self._loop.add_callback_threadsafe(self._run_next)
+        return call.result(seconds)
 
-        def run() -> None:
-            try:
-                answer.append((function(), None))
-            except Exception as error:  # noqa: BLE001 - it belongs to the caller's thread
-                answer.append((None, error))
-            done.set()
-
-        self._loop.add_callback_threadsafe(run)
-        if not done.wait(seconds):
-            raise LinkError(f"the I/O thread did not answer within {seconds:.0f} s")
-        value, error = answer[0]
-        if error is not None:
-            raise error
-        return value
+    def _run_next(self) -> None:
+        with self._lock:
+            call = self._calls.popleft() if self._calls else None
+        if call is not None:
+            call.run()
 
     def close(self, seconds: float = 10.0) -> None:
         """Closes channel and connection cleanly, so that all that was acked is known to the broker."""
@@ -77,15 +77,19 @@ class Link:
             self.connection.close()
 
     def _run(self) -> None:
-        from pika.adapters.select_connection import IOLoop
-
         self._loop = IOLoop()
         SelectConnection.create_connection(self._configs, on_done=self._connected, custom_ioloop=self._loop)
         self._loop.start()
+        with self._lock:
+            self._ended = True
+            left, self._calls = list(self._calls), deque()
+        for call in left:
+            call.give_up(self._failure or "the connection was closed")
 
     def _connected(self, made: Any) -> None:
         if isinstance(made, BaseException):
             self._fail(f"no connection: {made!r}")
+            self._loop.stop()
             return
         self.connection = made
         made.add_on_close_callback(self._connection_closed)
@@ -111,6 +115,34 @@ class Link:
         self._opened.set()
         if first and was_open:
             self._lost(reason)
+
+
+class _Call:
+    """A function for the I/O thread, and what became of it."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._done = threading.Event()
+        self._value: Any = None
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._value = self._function()
+        except Exception as error:  # noqa: BLE001 - it belongs to the caller's thread
+            self._error = error
+        self._done.set()
+
+    def give_up(self, reason: str) -> None:
+        self._error = LinkError(reason)
+        self._done.set()
+
+    def result(self, seconds: float) -> Any:
+        if not self._done.wait(seconds):
+            raise LinkError(f"the I/O thread did not answer within {seconds:.0f} s")
+        if self._error is not None:
+            raise self._error
+        return self._value
 
 
 def _parameters(url: str, options: Mapping[str, Any]) -> Any:

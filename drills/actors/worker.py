@@ -126,11 +126,20 @@ class Worker:
         assert self._child.stdout is not None
         for line in self._child.stdout:
             with self._change:
-                self._events.append(json.loads(line))
+                self._events.append(_event(line))
                 self._change.notify_all()
         with self._change:
             self._ended = True
             self._change.notify_all()
+
+
+def _event(line: str) -> Message:
+    """An event of a line; what is none is kept as what was printed, so that an error message shows it."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) and "event" in found else {"event": "printed", "line": line}
 
 
 def start(module: str, name: str, options: Mapping[str, Any], *, ledger: Ledger, case: str, log: Path) -> Worker:

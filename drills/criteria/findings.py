@@ -43,6 +43,16 @@ class Findings:
         """Evidence, kept with the judgement."""
         self.evidence.update(evidence)
 
+    def confirmed_before(self, case: CaseSeen, ids: Iterable[str]) -> None:
+        """All were confirmed before the case went on; one that is not known to be may be there, and is no failure."""
+        outcomes = case.facts.get("outcomes_before", {})
+        told = {event: set(outcomes.get(event, ["unknown"])) for event in ids}
+        if returned := [event for event, seen in told.items() if "returned" in seen]:
+            self.wrong(f"returned where they should be confirmed: {_list(returned)}", returned)
+        unknown = [event for event, seen in told.items() if not seen & {"confirmed", "returned"}]
+        if unknown:
+            self.unknown(f"not known to be confirmed before: {_list(unknown)}")
+
     def bite(self, case: CaseSeen, kinds: Iterable[str], times: int = 1) -> bool:
         """Whether the faults of these kinds are proven to have taken effect, so many of them."""
         proofs = [change.bite for change in case.changes if change.kind in set(kinds) and change.bite is not None]

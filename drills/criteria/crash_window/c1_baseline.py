@@ -22,10 +22,7 @@ def judge(seen: Seen) -> Judgement:
 
 
 def _before(findings: Findings, case: CaseSeen, ids: list[str]) -> None:
-    outcomes = case.facts.get("outcomes_before", {})
-    unconfirmed = sorted(event for event in ids if "confirmed" not in outcomes.get(event, []))
-    if unconfirmed:
-        findings.wrong(f"not confirmed before the consumer began: {', '.join(unconfirmed)}", unconfirmed)
+    findings.confirmed_before(case, ids)
     queue = case.facts.get("queue_before")
     findings.note(queue_before=queue, witnesses=case.facts.get("witnesses_before"))
     if queue is None or queue["ready"] is None or queue["consumers"] is None:

@@ -41,8 +41,10 @@ def _crashed(findings: Findings, case: CaseSeen) -> None:
 def _sent_again(findings: Findings, case: CaseSeen) -> None:
     outcomes = case.facts.get("outcomes", {}).get(EVENT)
     findings.note(outcomes=outcomes)
-    if outcomes != SENT_AGAIN:
-        findings.wrong(f"{EVENT} was not sent again and confirmed: its attempts are {outcomes}", [EVENT])
+    if outcomes is None or len(outcomes) < len(SENT_AGAIN) or outcomes[:1] != OPEN:
+        findings.wrong(f"{EVENT} was not sent again as an unknown one: its attempts are {outcomes}", [EVENT])
+    elif outcomes != SENT_AGAIN:
+        findings.unknown(f"{EVENT} was sent again, and its attempts are {outcomes}")
     if case.reconciliation is not None and case.reconciliation.recovered != (EVENT,):
         recovered = ", ".join(case.reconciliation.recovered) or "nothing"
         findings.wrong(f"recovered is {recovered}, not {EVENT}", [EVENT])

@@ -26,10 +26,7 @@ def judge(seen: Seen) -> Judgement:
 
 
 def _confirmed(findings: Findings, case: CaseSeen, ids: list[str]) -> None:
-    outcomes = case.facts.get("outcomes_before", {})
-    unconfirmed = sorted(event for event in ids if "confirmed" not in outcomes.get(event, []))
-    if unconfirmed:
-        findings.wrong(f"not confirmed before the fault: {', '.join(unconfirmed)}", unconfirmed)
+    findings.confirmed_before(case, ids)
     before = case.facts.get("queue_before")
     findings.note(before=before)
     if before is None or not before["leader"] or len(before["online"]) != 3:

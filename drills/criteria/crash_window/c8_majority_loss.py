@@ -17,7 +17,7 @@ def judge(seen: Seen) -> Judgement:
     case = findings.case(CASE)
     old, new = seen.parameters["ids"][CASE], seen.parameters["new_ids"]
     if case is not None:
-        _confirmed_before(findings, case, old)
+        findings.confirmed_before(case, old)
         if findings.bite(case, FAULTS, times=2) and _was_minority(findings, case):
             _none_confirmed(findings, case, new)
         _decided(findings, case, new)
@@ -26,13 +26,6 @@ def judge(seen: Seen) -> Judgement:
     return findings.judgement(
         f"none of {len(new)} IDs was confirmed without a majority; all {len(old) + len(new)} were applied once"
     )
-
-
-def _confirmed_before(findings: Findings, case: CaseSeen, old: list[str]) -> None:
-    outcomes = case.facts.get("outcomes_before", {})
-    unconfirmed = sorted(event for event in old if "confirmed" not in outcomes.get(event, []))
-    if unconfirmed:
-        findings.wrong(f"not confirmed before the fault: {', '.join(unconfirmed)}", unconfirmed)
 
 
 def _was_minority(findings: Findings, case: CaseSeen) -> bool:
@@ -60,8 +53,11 @@ def _decided(findings: Findings, case: CaseSeen, new: list[str]) -> None:
     """Each is confirmed in the end: by a late confirm, or by being sent again."""
     retried, outcomes = case.facts.get("retried"), case.facts.get("outcomes", {})
     findings.note(retried=retried)
-    left = sorted(event for event in new if "confirmed" not in outcomes.get(event, []))
-    if left:
-        findings.wrong(f"neither confirmed late nor sent again until it was: {', '.join(left)}", left)
+    open_ones = [event for event in new if "confirmed" not in outcomes.get(event, [])]
+    forgotten = sorted(event for event in open_ones if len(outcomes.get(event, [])) < 2)
+    if forgotten:
+        findings.wrong(f"neither confirmed late nor sent again: {', '.join(forgotten)}", forgotten)
+    elif open_ones:
+        findings.unknown(f"sent again, and still not known to be confirmed: {', '.join(sorted(open_ones))}")
     if not retried:
         findings.unknown("no ID had to be sent again")

@@ -13,6 +13,8 @@ from drills.actors import messages
 from drills.actors.hooks import Hooks
 from drills.actors.messages import Message
 from drills.actors.protocol import Driver
+from drills.actors.rabbitmq_link import Link, LinkError
+from drills.actors.worker import _event
 from drills.ledger import Ledger
 from drills.ledger.database import sqlite_url
 from drills.ledger.tables import hooks as table
@@ -73,3 +75,17 @@ def test_the_same_event_has_the_same_bytes_and_a_stranger_is_named_in_full() -> 
 def test_what_is_no_message_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):
         messages.read(body)
+
+
+def test_a_link_to_nobody_fails_at_once_and_takes_no_calls() -> None:
+    link = Link({"amqp": ["amqp://guest:guest@127.0.0.1:1"], "vhost": "v"}, lambda _: None)
+    with pytest.raises(LinkError, match="no connection"):
+        link.open(20)
+    link._thread.join(10)
+    with pytest.raises(LinkError, match="no connection"):
+        link.call(lambda: None)
+
+
+def test_what_a_worker_prints_that_is_no_event_is_kept() -> None:
+    assert {"event": "ready"} == _event('{"event": "ready"}\n')
+    assert {"event": "printed", "line": "Traceback\n"} == _event("Traceback\n")

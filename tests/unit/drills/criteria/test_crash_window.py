@@ -170,7 +170,7 @@ def test_a_double_effect_is_named_even_without_a_drain(judge: Judge, cases: dict
 BROKEN = {
     "1 one not confirmed": (
         c1_baseline.judge,
-        {"baseline": but(BASELINE, outcomes_before={**CONFIRMED, "E005": ["unknown"]})},
+        {"baseline": but(BASELINE, outcomes_before={**CONFIRMED, "E005": ["returned"]})},
         ("E005",),
     ),
     "1 depth": (c1_baseline.judge, {"baseline": but(BASELINE, queue_before=queue(ready=4))}, ()),
@@ -275,6 +275,18 @@ def test_broken(broken: tuple[Judge, dict[str, CaseSeen], tuple[str, ...]]) -> N
 
 UNKNOWNS = {
     "1 depth not told": (c1_baseline.judge, {"baseline": but(BASELINE, queue_before=queue(ready=None))}),
+    "1 one not known to be confirmed": (
+        c1_baseline.judge,
+        {"baseline": but(BASELINE, outcomes_before={**CONFIRMED, "E005": ["unknown"]})},
+    ),
+    "6 sent again without an answer": (
+        c6_publisher_crash.judge,
+        {"publisher_crash": but(PUBLISHER, outcomes={"U001": ["pending", "unknown"]})},
+    ),
+    "8 sent again without an answer": (
+        c8_majority_loss.judge,
+        {"majority_loss": but(MAJORITY, outcomes={**CONFIRMED, **LATE, "E102": ["unknown", "unknown"]})},
+    ),
     "1 witnesses disagree": (
         c1_baseline.judge,
         {"baseline": but(BASELINE, witnesses_before={"disagreements": ["ready: 5, 4"]})},
