@@ -36,6 +36,7 @@ from drills.targets import file as target_file
 ROOT = Path(__file__).parents[1]
 NOTED, PAGE = ROOT / "tests" / "mutants.json", ROOT / "docs" / "mutants.md"
 FAIL, UNKNOWN = Verdict.FAIL, Verdict.UNKNOWN
+NOT_JUDGED = Judgement(Verdict.NOT_RUN, "the run ended before it was judged")
 SEED = 20  # what is drawn from it does not matter; that it is the same in each run does
 QUICK = crash_window.parameters(True)
 HEAD = """\
@@ -147,7 +148,8 @@ def run(mutant: Mutant, lab: str, only: Iterable[int] | None = None) -> dict[int
     screen = Screen(io.StringIO() if only is not None else sys.stderr)
     driver = Driver(crash_window.drill(mutant.wrong), target_file.find(lab), options, screen, start)
     driver.play()
-    return {number: driver.ledger.judgements()[number] for number in numbers}
+    found = driver.ledger.judgements()
+    return {number: found.get(number, NOT_JUDGED) for number in numbers}
 
 
 def main(arguments: list[str]) -> int:

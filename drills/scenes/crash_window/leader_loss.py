@@ -12,6 +12,7 @@ from drills.scenes.rabbitmq import API
 class LeaderLoss(CrashCase):
     """Three replicas; the consumer is off until the leader has moved."""
 
+    phase_seconds = 300.0  # a node that starts on a busy machine takes its time
     fault = "the node that leads the queue is stopped (undo: it is started)"
 
     def fixture(self, stage: Stage) -> None:

@@ -20,7 +20,7 @@ class MajorityLoss(CrashCase):
     """One publisher of new IDs lives on and listens for late confirms; the other dies before the majority is back."""
 
     about_quorum_loss = True
-    phase_seconds = 300.0
+    phase_seconds = 420.0  # two nodes start, one after the other
     fault = "two of the queue's three nodes are stopped (undo: they are started); 10 new events are published meanwhile"
 
     def fixture(self, stage: Stage) -> None:
