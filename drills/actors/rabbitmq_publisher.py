@@ -208,6 +208,8 @@ class Publisher:
                 self._settle(attempt, Outcome.UNKNOWN, reason="no answer before the deadline")
 
     def _settle(self, attempt: Open, outcome: Outcome, **detail: Any) -> None:
+        if self.mutant == CONFIRMED_BEFORE_CONFIRM and attempt.settled:
+            return  # what it has once marked stays
         attempt.settled = True
         if is_sentinel(attempt.event_id):
             self.driver.say("sentinel_" + outcome.value, event_id=attempt.event_id)
