@@ -79,7 +79,7 @@ def _in(folder: Path) -> Iterator[Server]:
         wait_for("PostgreSQL answers", server.lack, 60)
         yield server
     finally:
-        process.send_signal(signal.SIGINT)  # its fast shutdown
+        process.send_signal(signal.SIGQUIT)  # at once, without writing out what is thrown away next
         process.wait(60)
 
 
