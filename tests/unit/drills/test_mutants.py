@@ -12,8 +12,8 @@ def test_every_criterion_has_a_mutant() -> None:
 
 def test_each_was_caught_when_it_was_last_run() -> None:
     for name, found in noted().items():
-        for number, expected in CRASH_WINDOW[name].expected.items():
-            verdict, ids, because = found["criteria"][str(number)]
+        for number, (verdict, ids, because) in found["criteria"].items():
+            expected = CRASH_WINDOW[name].expected[int(number)]
             assert expected.lack(Judgement(Verdict(verdict), because, tuple(ids))) is None, (name, number)
 
 
