@@ -30,8 +30,8 @@ style: dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-check: style ## format, lint, types and the tests that need no broker, side by side (a few minutes)
-	$(BIN)/pytest -q -n 4 --dist worksteal tests/unit
+check: style ## format, lint, types and the tests that need no broker and not long (a minute or two)
+	$(BIN)/pytest -q -n 4 --dist worksteal -m "not slow" tests/unit
 
 test: style ## everything: unit tests side by side, then the rest on real brokers; installs what that needs
 	$(BIN)/mq-drill lab install

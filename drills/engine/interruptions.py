@@ -102,6 +102,7 @@ class Interruptions:
     def _asked(self, number: int, _: FrameType | None) -> None:
         name = NAMES[signal.Signals(number)]
         if not self.undoing:
+            self.reason, self.undoing = self.reason or name, True  # before it is said: the next one is the second
             self._say(f"{name}: rolling back; press Ctrl-C again to leave it undone")
             self.end(name)
         if number == signal.SIGINT and self.reason is not None:

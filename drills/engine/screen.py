@@ -109,7 +109,7 @@ class Screen:
         try:
             self.out.write(text)
             self.out.flush()
-        except OSError:
+        except (OSError, RuntimeError):  # the latter: a signal came while a write of ours was blocked
             return  # the terminal or the reader of the pipe is gone; the rollback must not end for it
 
 

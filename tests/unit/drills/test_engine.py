@@ -17,6 +17,8 @@ from drills.ledger import tables
 from drills.model.verdict import Exit, Verdict
 from tests.tiny.world import SECONDS, TARGET, World
 
+pytestmark = pytest.mark.slow  # each plays whole runs in processes of their own
+
 RUN = ("run", "tiny", "--target", TARGET, "--yes", TARGET)
 BEFORE = {"setting-setting": "whole"}
 EVIDENCE = {"drill.json", "timeline.jsonl", "report.html", "junit.xml", "ids", "logs"}

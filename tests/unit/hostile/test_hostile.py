@@ -40,12 +40,13 @@ def check(outcome: Outcome, answers: int) -> None:
     assert outcome.resident[-1] < outcome.resident[third] + MORE_RESIDENT, outcome.resident
 
 
-@pytest.mark.parametrize("seed", [4, 5])
+@pytest.mark.parametrize("seed", [4, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_500_damaged_answers_change_nothing_that_lasts(system: str, seed: int) -> None:
     check(besieged(system, seed, 500), 500)
 
 
+@pytest.mark.slow
 def test_growth_in_bytes_would_be_seen() -> None:
     outcome = besieged("rabbitmq", 6, 300, "answers_are_kept")
     with pytest.raises(AssertionError):
