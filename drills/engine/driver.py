@@ -243,6 +243,8 @@ class Driver:
 
     def _roll_back(self, case: str | None) -> None:
         """Ends workers and undoes changes, of one case or of all. What failed is shouted, and stands in `left`."""
+        if self._signals.left:
+            return
         try:
             if case is not None:
                 processes.end_all(self.ledger, case)

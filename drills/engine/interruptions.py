@@ -38,6 +38,7 @@ class Interruptions:
     def __init__(self, say: Callable[[str], None] = lambda _: None) -> None:
         self.reason: str | None = None
         self.undoing = False
+        self.left = False  # by a second Ctrl-C: no rollback may begin any more
         self._say = say
         self._from_thread = ""
         self._deadline: Deadline | None = None
@@ -106,6 +107,7 @@ class Interruptions:
             self._say(f"{name}: rolling back; press Ctrl-C again to leave it undone")
             self.end(name)
         if number == signal.SIGINT and self.reason is not None:
+            self.left = True
             raise Left(name)
         self.reason = self.reason or name
         self._say(f"{name}: a rollback is under way; press Ctrl-C again to leave it undone")

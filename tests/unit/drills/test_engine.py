@@ -169,6 +169,7 @@ def test_a_second_ctrl_c_says_what_is_left_and_how_to_put_it_back(world: World) 
     child.send_signal(signal.SIGINT)
     rest, _ = child.communicate(timeout=SECONDS)
     assert Exit.ROLLBACK_FAILED == child.returncode, out + rest
+    assert "LEFT AS IT IS. Still to be done:" in rest
     assert f"  put {world.files}/setting-setting back as it was\n" in rest
     assert f"mq-drill recover {world.name}" in rest
     assert Exit.PASS == world.call("recover", world.name)
