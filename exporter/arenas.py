@@ -1,4 +1,7 @@
-"""How much memory glibc keeps for later: that of a few threads, and not of every one that once read a large answer."""
+"""How much memory glibc keeps for later: that of a few threads, and never that of a page or a large answer.
+
+Source: mallopt(3).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,19 @@ import ctypes
 import os
 from contextlib import suppress
 
-M_ARENA_MAX = -8  # malloc.h
 ARENAS = 2
+LARGE = 1 << 20  # bytes: what is larger is given back as soon as it is freed
+SETTINGS = (  # number in malloc.h, the variable that sets the same, value
+    (-8, "MALLOC_ARENA_MAX", ARENAS),
+    (-3, "MALLOC_MMAP_THRESHOLD_", LARGE),  # set, it no longer grows to the largest thing that was freed
+    (-1, "MALLOC_TRIM_THRESHOLD_", LARGE),
+)
 
 
 def few_arenas() -> None:
-    """Call it before threads start. Does nothing where `MALLOC_ARENA_MAX` is set or malloc is not glibc's."""
-    if "MALLOC_ARENA_MAX" not in os.environ:
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
+    """Call it before threads start. Leaves alone what the environment sets, and a malloc that is not glibc's."""
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        for number, variable, value in SETTINGS:
+            if variable not in os.environ:
+                libc.mallopt(number, value)

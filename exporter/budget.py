@@ -44,6 +44,12 @@ def fit(measured: Measured, limit: int, before: frozenset[Unit]) -> Budgeted:
     sizes = series_of_units(measured)
     room = limit - (total - sum(sizes.values()))
     kept = choose(sizes, weights(measured), room, before)
+    left = only(measured, kept)
+    return Budgeted(left, kept, total - sum(map(len, left.values())))
+
+
+def only(measured: Measured, kept: frozenset[Unit]) -> Measured:
+    """What is of these units, and what is never dropped."""
     left: Measured = {}
     for family, samples in measured.items():
         names = unit_of(family)
@@ -52,7 +58,7 @@ def fit(measured: Measured, limit: int, before: frozenset[Unit]) -> Budgeted:
             if names is None
             else {labels: value for labels, value in samples.items() if (names, labels[: len(names)]) in kept}
         )
-    return Budgeted(left, kept, total - sum(map(len, left.values())))
+    return left
 
 
 def choose(sizes: dict[Unit, int], weight: dict[Unit, float], room: int, before: frozenset[Unit]) -> frozenset[Unit]:

@@ -14,7 +14,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from exporter import health, page
-from exporter.budget import Unit, fit
+from exporter.budget import Unit, fit, only
 from exporter.clients.reader import Reader
 from exporter.config.model import Config, Kafka, RabbitMQ
 from exporter.health import Health
@@ -31,11 +31,16 @@ SAVE_EVERY = 60.0  # seconds between two writes of a cluster's history
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The outcome of one poll."""
+    """The outcome of one poll. `kept`: what the budget of series chose; None when nothing had to go."""
 
     snapshot: ClusterSnapshot
-    measured: Measured
     page: ClusterPage
+    kept: frozenset[Unit] | None
+
+    def measured(self) -> Measured:
+        """Families -> samples, those of the page; made anew, since kept they would need as much memory as the page."""
+        measured, _ = registry.measure(self.snapshot)
+        return measured if self.kept is None else only(measured, self.kept)
 
 
 class ClusterPoll:
@@ -77,7 +82,7 @@ class ClusterPoll:
         rendered = self._renderer.render(budgeted.measured, began + STALE_AFTER * self.config.interval)
         self.health.observe(snapshot)
         self.health.dropped = budgeted.dropped
-        self.published = Published(snapshot, budgeted.measured, rendered)
+        self.published = Published(snapshot, rendered, budgeted.kept if budgeted.dropped else None)
         self._observe(snapshot)
         if time.monotonic() - self._saved_at > SAVE_EVERY:
             self._save()
@@ -210,7 +215,7 @@ class Poller:
 
     def measured(self) -> dict[str, Measured]:
         """Cluster -> families -> samples, where fresh; after the series budget."""
-        return {name: published.measured for name, published in self._fresh().items()}
+        return {name: published.measured() for name, published in self._fresh().items()}
 
     def _fresh(self) -> dict[str, Published]:
         now = time.monotonic()

@@ -38,7 +38,7 @@ class Cached:
             ]
             same = [(id(published), fresh) for published, fresh in found]
             if same != [(id(published), fresh) for published, fresh in self._of]:
-                parts = [cluster(one.snapshot, one.measured if fresh else {}, fresh) for one, fresh in found]
+                parts = [cluster(one.snapshot, one.measured() if fresh else {}, fresh) for one, fresh in found]
                 self._of, self._chunks = found, list(_joined(parts))
             return self._chunks
 

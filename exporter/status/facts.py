@@ -66,7 +66,7 @@ def gather(poller: Poller) -> list[Facts]:
                 interval=cluster.config.interval,
                 snapshot=None if published is None else published.snapshot,
                 fresh=fresh,
-                families={f.name: (f, s) for f, s in published.measured.items()} if published and fresh else {},
+                families={f.name: (f, s) for f, s in published.measured().items()} if published and fresh else {},
             )
         )
     return found

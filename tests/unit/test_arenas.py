@@ -55,3 +55,36 @@ def test_threads_share_two_arenas_unless_the_environment_says_otherwise(
 
 def test_left_alone_they_would_have_more(tmp_path: Path) -> None:
     assert ARENAS < arenas(tmp_path, "many")
+
+
+LARGE_SCRIPT = """
+import sys
+from pathlib import Path
+from exporter.arenas import few_arenas
+
+if sys.argv[1] == "few":
+    few_arenas()
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+for size in (30, 20, 10):
+    bytes(size << 20)  # freed at once: left alone, malloc keeps all that is smaller from now on
+before = resident()
+large = [b"x" * (8 << 20) for _ in range(4)]
+pin = bytes(100_000)
+del large
+print(resident() - before)
+"""
+
+
+def kept_after_large_ones(how: str) -> int:
+    """Bytes that are still there after 32 MiB were freed."""
+    command = [sys.executable, "-c", LARGE_SCRIPT, how]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    done = subprocess.run(command, check=True, env=kept, timeout=60, capture_output=True, text=True)
+    return int(done.stdout)
+
+
+def test_large_blocks_are_given_back_and_would_not_be() -> None:
+    assert kept_after_large_ones("few") < 1 << 20 < kept_after_large_ones("many")

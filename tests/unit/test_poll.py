@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
+from exporter import page
 from exporter.config.model import Config, Kafka
 from exporter.metrics import registry
 from exporter.model.common import ClusterSnapshot, CollectorRun, Disk, Kind, Problem
 from exporter.poll import Poller, Section
+from tests.unit.kafka.test_kafka_metrics import SNAPSHOT
 
 
 class FakeReader:
@@ -178,3 +180,20 @@ def test_a_damaged_history_is_ignored(tmp_path: Any) -> None:
     made = FakeReader(Kafka(bootstrap_servers=("h:1",)), lambda: snapshot("a"))
     Poller(config("a", state_dir=tmp_path), lambda _: made)
     assert {} == made.restored
+
+
+@pytest.mark.parametrize("room", [100_000, 100])
+def test_what_is_measured_anew_is_what_the_page_shows(room: int) -> None:
+    topic = SNAPSHOT.topics[0]
+    many = tuple(replace(topic, name=f"t{n}", labels=tuple((f"t{n}", p) for _, p in topic.labels)) for n in range(50))
+    grown = replace(SNAPSHOT, topics=many)
+    section = Kafka(cluster=SNAPSHOT.cluster, bootstrap_servers=("h:1",), max_series=room)
+    found = Poller(Config(kafka=[section]), lambda section: FakeReader(section, lambda: grown))
+    found.poll_once()
+    cluster = found.clusters[SNAPSHOT.cluster]
+    assert cluster.published is not None
+    measured = cluster.published.measured()
+    assert (room == 100) == (cluster.health.dropped > 0)
+    assert cluster.published.page.series == sum(map(len, measured.values()))
+    again = page.Renderer(SNAPSHOT.cluster).render(measured, 0.0)
+    assert cluster.published.page.bodies == again.bodies

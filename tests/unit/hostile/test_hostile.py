@@ -27,7 +27,7 @@ def besieged(system: str, seed: int, answers: int, *mutation: str) -> Outcome:
     """The outcome. Raises AssertionError with what the process said when it failed, or when a thread of it died."""
     command = [sys.executable, "-m", "tests.unit.hostile.siege", system, str(seed), str(answers), *mutation]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (0, "") == (done.returncode, done.stderr)
+    assert (0, "") == (done.returncode, done.stderr), done.stderr
     return Outcome(**json.loads(done.stdout))
 
 
