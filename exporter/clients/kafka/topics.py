@@ -45,6 +45,7 @@ class TopicReader:
         answer = self._brokers.ask_first(metadata.API_KEY, metadata.LOWEST, metadata.HIGHEST, metadata.request)
         if isinstance(answer, Failure):
             run.problem("metadata", answer)
+            self._brokers.close()  # the next poll asks each anew what it knows: a garbled answer to that would stay
             return None
         if answer != self._last[:2]:
             try:

@@ -127,7 +127,9 @@ def recovered(watched: Watched, peer: Peer, facts: tuple[str, ...], expected: di
         if (seen := honest(watched, peer, facts)) == expected:
             return
     wrong = {key: (expected.get(key), seen.get(key)) for key in expected.keys() | seen.keys()}
-    raise AssertionError(f"not recovered: { {key: pair for key, pair in wrong.items() if pair[0] != pair[1]} }")
+    published = watched.cluster.published
+    said = [problem for run in published.snapshot.runs for problem in run.problems] if published else []
+    raise AssertionError(f"{said}; not recovered: { {key: pair for key, pair in wrong.items() if pair[0] != pair[1]} }")
 
 
 @mutation

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
@@ -16,15 +17,18 @@ import pytest
 from exporter.clients.kafka.address import Address
 from exporter.clients.kafka.brokers import Brokers, Failure, Request
 from exporter.clients.kafka.properties import Client
-from exporter.clients.kafka.wire import INT16, Cursor, compact, plain, plain_array
-from exporter.config.model import Secret
+from exporter.clients.kafka.recorder import Recorder
+from exporter.clients.kafka.topics import TopicReader
+from exporter.clients.kafka.wire import INT16, INT32, Cursor, compact, compact_array, plain, plain_array
+from exporter.config.model import Filter, Secret
 from exporter.model.common import Kind
 from tests.pem import certificates
 from tests.unit.errors.servers import says
-from tests.unit.kafka.fake_broker import broker, exactly, listener, server_context
+from tests.unit.kafka.fake_broker import API_VERSIONS_ANSWER, broker, exactly, listener, server_context
 from tests.unit.kafka.sasl_broker import ECHO, sasl_answers
 
 METADATA = Request(3, 12, b"\0\0\1\0")
+NO_TOPICS = INT32.pack(0) + b"\1" + b"\0" + INT32.pack(1) + b"\1" + b"\0"  # v12: no brokers, no cluster id
 NO_KEY = "no certificate with its key, or a key whose password is another one"
 TOO_LARGE = (
     "HERE: an answer of 2147483647 bytes is not Kafka's; allowed are 268435456 "
@@ -339,3 +343,28 @@ def test_a_broker_that_metadata_does_not_name_is_a_failure_and_no_exception() ->
 def test_addresses_are_read_as_people_write_them(text: str, host: str, port: int) -> None:
     assert Address.parse(text) == Address(host, port)
     assert Address.parse(str(Address(host, port))) == Address(host, port)
+
+
+def test_brokers_that_say_they_know_no_metadata_are_asked_anew_in_the_next_poll() -> None:
+    """What a broker knows is asked once a connection: an answer that was garbled must not last as long as that."""
+    wrong = b"\0\0" + compact_array([struct.pack(">hhh", 18, 0, 3) + b"\0"]) + INT32.pack(0) + b"\0"
+    told: list[bytes] = []
+
+    def serve(sock: socket.socket) -> None:
+        with sock:
+            while True:
+                frame = exactly(sock, INT32.unpack(exactly(sock, 4))[0])
+                key, _, correlation, _ = struct.unpack_from(">hhih", frame)
+                told.append(wrong if not told else API_VERSIONS_ANSWER)
+                head, body = (b"", told[-1]) if key == 18 else (b"\0", NO_TOPICS)
+                sock.sendall(INT32.pack(4 + len(head) + len(body)) + INT32.pack(correlation) + head + body)
+
+    with listener(serve) as port:
+        made = brokers(f"127.0.0.1:{port}")
+        reader, said = TopicReader(made, Filter()), []
+        for _ in range(2):
+            made.begin()
+            run = Recorder("topics", 15.0)
+            said.append((reader.read(run) is not None, [problem.kind for problem in run.problems]))
+        made.close()
+    assert [(False, [Kind.UNSUPPORTED]), (True, [])] == said
