@@ -90,7 +90,7 @@ def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 def _properties(folder: Path, ports: list[int]) -> str:
     names = ("OPEN", "TLS", "MUTUAL", "SEC")
     listeners = [f"{name}://localhost:{port}" for name, port in zip(names, ports, strict=False)]
-    (folder / "store.pem").write_text((folder / "key.pem").read_text() + (folder / "cert.pem").read_text())
+    (folder / "store.pem").write_text((folder / "cert.key").read_text() + (folder / "cert.pem").read_text())
     users = " ".join(f'user_{user}="{PASSWORD}{user}"' for user in USERS)
     lines = {
         "process.roles": "broker,controller",
