@@ -20,6 +20,8 @@ from tests.broker.kafka.topic_views import create_and_await, delete_and_await, w
 
 Found = TypeVar("Found")
 
+GROUP = 120.0  # seconds: a member that joins twice waits for its old self, a session of 45 s (librdkafka#5569)
+
 
 class LagWorld:
     """One cluster: a lab's, or that at HOST:PORT. What a test makes is taken away at its end."""

@@ -9,7 +9,7 @@ from confluent_kafka import ShareConsumer
 from exporter.clients.kafka.reader import KafkaReader
 from exporter.model.common import DeadLetterSource
 from exporter.model.kafka import Group
-from tests.broker.kafka.lag_world import LagWorld, ages, group_of, lags, problems, row_of, wait
+from tests.broker.kafka.lag_world import GROUP, LagWorld, ages, group_of, lags, problems, row_of, wait
 from tests.versions import needs
 
 Name = Callable[[str], str]
@@ -24,7 +24,7 @@ def joined(reader: KafkaReader, group: str, consumers: list, members: int) -> Gr
         found = [seen for seen in reader.poll().groups if seen.name == group]
         return found[0] if found else None
 
-    seen = wait(look, lambda g: g is not None and g.state == "stable" and g.members == members)
+    seen = wait(look, lambda g: g is not None and g.state == "stable" and g.members == members, GROUP)
     assert seen is not None
     return seen
 

@@ -14,7 +14,7 @@ from exporter.clients.kafka.groups import GroupFacts, GroupTable
 from exporter.clients.kafka.messages import group_list
 from exporter.clients.kafka.messages.group_list import ListedGroup
 from exporter.clients.kafka.reader import KafkaReader
-from tests.broker.kafka.lag_world import LagWorld, group_of, problems, wait
+from tests.broker.kafka.lag_world import GROUP, LagWorld, group_of, problems, wait
 from tests.broker.reports.conftest import Name, Samples, measured
 from tests.mutations import fails_under, mutation
 
@@ -84,7 +84,7 @@ def join(reader: KafkaReader, group: str, consumers: Sequence[Consumer], members
         busy = all(consumer.assignment() for consumer in consumers)
         return (seen[0].state, seen[0].members, busy) if seen else ("", 0, False)
 
-    wait(look, lambda seen: seen == ("stable", members, True))
+    wait(look, lambda seen: seen == ("stable", members, True), GROUP)
 
 
 def test_partitions_that_change_hands_have_one_series_each_and_no_name_of_a_member(
@@ -177,7 +177,7 @@ def wait_for_members(reader: KafkaReader, group: str, consumers: Sequence[Consum
         found = [seen for seen in reader.poll().groups if seen.name == group]
         return (found[0].state, found[0].members) if found else ("", None)
 
-    wait(look, lambda seen: seen == ("stable", len(consumers)))
+    wait(look, lambda seen: seen == ("stable", len(consumers)), GROUP)
 
 
 @pytest.mark.plain  # the dead address stands beside those of plain listeners
