@@ -18,7 +18,7 @@ SETTINGS = (  # number in malloc.h, the variable that sets the same, value
 )
 
 
-def few_arenas() -> None:
+def keep_little() -> None:
     """Call it before threads start. Leaves alone what the environment sets, and a malloc that is not glibc's."""
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)

@@ -12,7 +12,7 @@ import threading
 from types import FrameType
 
 from exporter import VERSION
-from exporter.arenas import few_arenas
+from exporter.arenas import keep_little
 from exporter.cli import FAILED, OK, USAGE, fail
 from exporter.commands.configured import loader, readers
 from exporter.config.mistakes import ConfigError
@@ -32,7 +32,7 @@ PATIENCE = 1.5  # seconds for running polls to end; a hanging request must not k
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM or SIGINT. 1 when the address cannot be listened on, 2 when the configuration is wrong."""
-    few_arenas()
+    keep_little()
     load = loader(arguments)
     states = StateLog()
     try:

@@ -13,10 +13,10 @@ from exporter.arenas import ARENAS
 
 SCRIPT = """
 import ctypes, sys, threading
-from exporter.arenas import few_arenas
+from exporter.arenas import keep_little
 
 if sys.argv[2] == "few":
-    few_arenas()
+    keep_little()
 held = threading.Barrier(9)
 
 def hold():
@@ -60,10 +60,10 @@ def test_left_alone_they_would_have_more(tmp_path: Path) -> None:
 LARGE_SCRIPT = """
 import sys
 from pathlib import Path
-from exporter.arenas import few_arenas
+from exporter.arenas import keep_little
 
 if sys.argv[1] == "few":
-    few_arenas()
+    keep_little()
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

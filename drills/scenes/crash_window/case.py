@@ -63,3 +63,20 @@ class CrashCase(Case):
             if worker is not None:
                 worker.stop()
         self.scene(stage).account()
+
+
+class ReplicatedCase(CrashCase):
+    """Begins with all events confirmed on three replicas, and nobody who reads them."""
+
+    def fixture(self, stage: Stage) -> None:
+        """All events confirmed; no consumer."""
+        self.publish_all(stage)
+        assert self.publisher is not None
+        self.publisher.stop()
+        self.publisher = None
+
+    def steady(self, stage: Stage) -> None:
+        """Three replicas online, and the depth."""
+        scene, events = self.scene(stage), len(self.ids(stage))
+        scene.outcomes("outcomes_before")
+        scene.read_queue("queue_before", lambda queue: len(queue.online) == 3 and queue.ready == events)

@@ -5,28 +5,15 @@ from __future__ import annotations
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.scenes import wrong as wrongs
-from drills.scenes.crash_window.case import CrashCase
+from drills.scenes.crash_window.case import ReplicatedCase
 from drills.scenes.rabbitmq import API
 
 
-class LeaderLoss(CrashCase):
+class LeaderLoss(ReplicatedCase):
     """Three replicas; the consumer is off until the leader has moved."""
 
     phase_seconds = 300.0  # a node that starts on a busy machine takes its time
     fault = "the node that leads the queue is stopped (undo: it is started)"
-
-    def fixture(self, stage: Stage) -> None:
-        """All events confirmed; no consumer."""
-        self.publish_all(stage)
-        assert self.publisher is not None
-        self.publisher.stop()
-        self.publisher = None
-
-    def steady(self, stage: Stage) -> None:
-        """Three replicas online, and the depth."""
-        scene, events = self.scene(stage), len(self.ids(stage))
-        scene.outcomes("outcomes_before")
-        scene.read_queue("queue_before", lambda queue: len(queue.online) == 3 and queue.ready == events)
 
     def inject(self, stage: Stage) -> None:
         """Stops the node that leads now."""

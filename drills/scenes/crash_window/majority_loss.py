@@ -11,30 +11,17 @@ from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
-from drills.scenes.crash_window.case import CrashCase
+from drills.scenes.crash_window.case import ReplicatedCase
 from drills.scenes.rabbitmq import LEDGER, QUEUE
 from drills.targets.target import RabbitAddress
 
 
-class MajorityLoss(CrashCase):
+class MajorityLoss(ReplicatedCase):
     """One publisher of new IDs lives on and listens for late confirms; the other dies before the majority is back."""
 
     about_quorum_loss = True
     phase_seconds = 420.0  # two nodes start, one after the other
     fault = "two of the queue's three nodes are stopped (undo: they are started); 10 new events are published meanwhile"
-
-    def fixture(self, stage: Stage) -> None:
-        """All events confirmed; no consumer."""
-        self.publish_all(stage)
-        assert self.publisher is not None
-        self.publisher.stop()
-        self.publisher = None
-
-    def steady(self, stage: Stage) -> None:
-        """Three replicas online."""
-        scene, events = self.scene(stage), len(self.ids(stage))
-        scene.outcomes("outcomes_before")
-        scene.read_queue("queue_before", lambda queue: len(queue.online) == 3 and queue.ready == events)
 
     def inject(self, stage: Stage) -> None:
         """Stops two nodes; which one stays is drawn from the run's seed."""

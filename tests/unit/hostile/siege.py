@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from exporter.arenas import few_arenas
+from exporter.arenas import keep_little
 from exporter.clients.rabbitmq import http
 from tests.mutations import MUTATIONS, mutation
 from tests.unit.hostile.systems import SYSTEMS, System
@@ -148,7 +148,7 @@ def answers_are_kept(patch: pytest.MonkeyPatch) -> None:
 
 def main(name: str, seed: str, answers: str, broken: str | None = None) -> str:
     """The outcome of one siege."""
-    few_arenas()
+    keep_little()
     system = SYSTEMS[name]()
     if broken is None:
         return json.dumps(asdict(hostile(system, int(seed), int(answers))))
