@@ -65,7 +65,7 @@ demo: dev ## one command to live numbers: a lab, an exporter, Prometheus and a s
 demo-stop: dev ## ends all that `make demo` started
 	$(BIN)/python -m drills.demo --stop
 
-bench: dev ## how fast it is, beside what people use today: a table and build/bench.json (about ten minutes)
+bench: dev ## how fast it is, beside what people use today: a table and build/bench.json (about twenty minutes)
 	$(BIN)/python -m benchmarks.bench
 
 soak: dev ## an hour (MINUTES=60) of restarts, comings and goings: build/soak/soak.html, a verdict, an exit code

@@ -25,7 +25,7 @@ from drills.lab.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 AGE, BOUND = b"\nmq_kafka_group_oldest_message_age_seconds{", b"\nmq_kafka_group_age_error_bound_seconds{"
-READY, ALL_AGES, POLLS = 120.0, 300.0, 1200.0  # seconds
+READY, ALL_AGES, POLLS = 120.0, 300.0, 1800.0  # seconds
 LAST = re.compile(rb'\nmq_exporter_collector_last_success_timestamp_seconds\{[^}]*collector="commits"\} (\S+)')
 TOOK = re.compile(rb"\nmq_exporter_poll_duration_seconds\{[^}]*\} (\S+)")
 LOOK = 0.05  # seconds between two scrapes while polls run

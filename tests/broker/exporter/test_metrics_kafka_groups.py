@@ -290,7 +290,7 @@ def test_a_share_group_has_the_lag_of_what_is_not_acknowledged(scene: Scene) -> 
 
 @needs("streams_groups")
 def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
-    """A member with two partitions and no commit yet; then without any member."""
+    """A member with two partitions; then a commit, which keeps the group when its only member leaves."""
     scene.kafka._groups.append(STREAMS)
     member = StreamsMember(scene.kafka.client, STREAMS, JOINED)
     seen = scene.exporter.until(
@@ -302,6 +302,7 @@ def test_a_streams_group_is_seen_like_any_other(scene: Scene) -> None:
     scene.exporter.shows({"streams": 1}, "mq_kafka_group_info", "type", cluster=STREAMS)
     scene.exporter.shows({STREAMS: 1}, "mq_kafka_group_members", "group", cluster=STREAMS)
     scene.exporter.shows({STREAMS: 0}, "mq_kafka_group_members_idle", "group", cluster=STREAMS)
+    assert member.commit(0) is None
     member.close()
     scene.exporter.shows({"empty": 1}, "mq_kafka_group_state", "state", cluster=STREAMS)
     scene.exporter.shows({STREAMS: 0}, "mq_kafka_group_members", "group", cluster=STREAMS)
