@@ -107,7 +107,7 @@ class Bench:
                 forms.append(served.quiet_scrapes(one, SCRAPES, form, window))
                 took_polls.append(one.poll_seconds())
             plain, packed = forms
-            pace = max(round(1.2 * statistics.median(took_polls), 1), 0.5)  # of polls right after one another
+            pace = max(round(2 * statistics.median(took_polls), 1), 0.5)  # scrapes without a pause slow a poll down
         self.note(
             series=plain.series,
             page_mb=plain.size / 1e6,
