@@ -110,14 +110,14 @@ class LabTarget:
         return self.lab.rabbit_node(node).ctl(*arguments, program=program)
 
     def exporter_config(self) -> dict[str, Any]:
-        """Both clusters, where they are there."""
+        """Both clusters, where they are there; the exporter wants each to have a name of its own."""
         found: dict[str, Any] = {}
         if "kafka" in self.systems:
-            found["kafka"] = [{"cluster": self.name, **self.lab.kafka.watched(), **PACE}]
+            found["kafka"] = [{"cluster": f"{self.name}-kafka", **self.lab.kafka.watched(), **PACE}]
         if "rabbitmq" in self.systems:
             # an administrator sees the virtual hosts of the run, in which the lab's monitor has no rights
             watched = self.lab.rabbitmq.watched(ADMIN)
-            found["rabbitmq"] = [{"cluster": self.name, **watched, **PACE}]
+            found["rabbitmq"] = [{"cluster": f"{self.name}-rabbitmq", **watched, **PACE}]
         return found
 
     def _url(self, system: str) -> str | None:
