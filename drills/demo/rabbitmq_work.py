@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Sequence
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPError
 
 from drills.demo.ledger import Ledger
 
@@ -16,9 +19,14 @@ MESSAGES, ACKED, HELD, POISON = 20, 12, 3, 5
 class RabbitWork:
     """Does the work once; the held messages stay unacknowledged until `close`."""
 
-    def __init__(self, host: str, port: int, ledger: Ledger) -> None:
+    def __init__(self, host: str, ports: Sequence[int], ledger: Ledger) -> None:
         self.ledger = ledger
-        self._connection: BlockingConnection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
+        self._nodes = [pika.ConnectionParameters(host, port) for port in ports]
+        self._connect()
+
+    def _connect(self) -> None:
+        """The first node that answers. Raises AMQPError when none does."""
+        self._connection: BlockingConnection = pika.BlockingConnection(self._nodes)
         self._channel: BlockingChannel = self._connection.channel()
 
     def run(self) -> None:
@@ -63,10 +71,17 @@ class RabbitWork:
             if self.ledger.rabbitmq_held == HELD:
                 return
 
-    def keep_alive(self) -> None:
-        """Answer heartbeats; the demo calls it while it waits."""
-        self._connection.process_data_events(0)
+    def hold(self) -> None:
+        """Answer heartbeats; the demo calls it while it waits. What a stopped node gave back is held again."""
+        try:
+            self._connection.process_data_events(0)
+        except AMQPError:
+            with contextlib.suppress(AMQPError):  # no node yet: the next call tries again
+                self._connect()
+                self._channel.basic_qos(prefetch_count=HELD)
+                self._channel.basic_consume(WORK, lambda *_: None)
 
     def close(self) -> None:
         """End the connection; the held messages go back to the queue."""
-        self._connection.close()
+        with contextlib.suppress(AMQPError):  # it went with its node
+            self._connection.close()

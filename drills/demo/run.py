@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from drills.demo import drill
 from drills.demo.ledger import Ledger
 from drills.demo.questions import alarm_row, health_rows, kafka_rows, rabbitmq_rows
 from drills.demo.table import Answer, Row, ask, layout
@@ -29,7 +30,10 @@ def stop(name: str) -> int:
 
 
 def start(name: str) -> int:
-    """Bring everything up, let the workload work, compare. 0: every value agrees; 1: one does not; 2: it can't run."""
+    """Bring everything up, let the workload work, compare, then drill.
+
+    0: every value agrees and the drill passes; 1: one does not, or it fails or proves nothing; 2: the demo can't run.
+    """
     report = report_to()
     try:
         if name in lab_names():
@@ -42,11 +46,15 @@ def start(name: str) -> int:
     except LabError as error:
         print(f"\nThe demo can't run: {error}", file=sys.stderr)
         return 2
-    print(f"\n{layout(answers)}\n\n{where_to_look(lab, exporter)}")
+    print(f"\n{layout(answers)}\n")
+    code = drill.play(lab, report)
+    print(f"\n{where_to_look(lab, exporter)}")
     wrong = [answer for answer in answers if not answer.agrees]
     if wrong:
         print(f"\n{len(wrong)} of {len(answers)} values are not what was put in.", file=sys.stderr)
-    return 1 if wrong else 0
+    if code:
+        print(f"\nThe drill did not pass (exit code {code}): its last lines say why.", file=sys.stderr)
+    return 1 if wrong or code else 0
 
 
 def start_exporter(lab: Lab, report: Report) -> int:
@@ -88,7 +96,8 @@ def exporter_config(lab: Lab, port: int) -> dict[str, object]:
 def start_workload(lab: Lab, report: Report) -> Ledger:
     """Start the workload; its ledger, once all its work is confirmed."""
     book = lab.folder / "ledger.json"
-    arguments = [lab.kafka.bootstrap, "127.0.0.1", str(lab.ports.amqp(1)), str(book)]
+    ports = ",".join(str(lab.ports.amqp(node)) for node in (1, 2, 3))
+    arguments = [lab.kafka.bootstrap, "127.0.0.1", ports, str(book)]
     command = [sys.executable, "-m", "drills.demo.workload", *arguments]
     process = start_process(lab, "workload", command)
     await_it("the workload's ledger", book.exists, process, log_of(lab, "workload"), report)
@@ -157,5 +166,6 @@ def where_to_look(lab: Lab, exporter: int) -> str:
         f"RabbitMQ      http://127.0.0.1:{lab.ports.management(1)}/  (guest, guest)\n"
         f"Kafka         {lab.kafka.bootstrap}\n"
         f"ledger        {lab.folder / 'ledger.json'}\n"
+        f"drill         {lab.folder / drill.RUNS}/*/report.html\n"
         f"stop it all   make demo-stop"
     )
