@@ -117,6 +117,20 @@ def an_attempt_is_pending_until_it_is_settled(url: str) -> None:
     again.close()
 
 
+def a_confirm_is_not_taken_back(url: str) -> None:
+    """Late answers replace what is not known; after a confirm they are noted, and change nothing."""
+    ledger = opened(url)
+    said = {"E1": (Outcome.UNKNOWN, Outcome.CONFIRMED), "E2": (Outcome.CONFIRMED, Outcome.NACKED)}
+    for event, outcomes in said.items():
+        ledger.attempt("baseline", event, "publisher")
+        for outcome in outcomes:
+            ledger.settle("baseline", event, 1, outcome)
+    assert [Attempt("E1", 1, Outcome.CONFIRMED), Attempt("E2", 1, Outcome.CONFIRMED)] == ledger.attempts("baseline")
+    noted = [(row["kind"], row["text"]) for row in ledger.rows(tables.timeline)]
+    assert [("observation", "E2, attempt 1: nacked after it was confirmed")] == noted
+    ledger.close()
+
+
 def changes_stand_until_undone_the_last_first(url: str) -> None:
     ledger = opened(url)
     numbers = [ledger.plan_change("baseline", "vhost", {"n": n}, is_fault=n == 1) for n in range(3)]
@@ -231,6 +245,7 @@ CLAIMS = (
     a_run_that_is_not_there_is_told,
     runs_do_not_see_each_other,
     an_attempt_is_pending_until_it_is_settled,
+    a_confirm_is_not_taken_back,
     changes_stand_until_undone_the_last_first,
     a_later_judgement_takes_the_place_of_the_first,
     hooks_and_workers_are_closed_by_what_ends_them,

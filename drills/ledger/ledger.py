@@ -101,9 +101,16 @@ class Ledger:
         return self._insert_numbered(tables.attempts, {"case": case, "event_id": event_id}, **values)
 
     def settle(self, case: str, event_id: str, number: int, outcome: Outcome, **detail: Any) -> None:
-        """Writes the outcome of an attempt."""
+        """Writes the outcome of an attempt. CONFIRMED is not taken back: whoever was told so has gone on.
+
+        What is said after it is noted in the timeline.
+        """
         which = {"case": case, "event_id": event_id, "number": number}
-        self._update(tables.attempts, which, outcome=outcome.value, detail=detail, settled=time.time())
+        values = {"outcome": outcome.value, "detail": detail, "settled": time.time()}
+        before = tables.attempts.c.outcome != Outcome.CONFIRMED.value
+        if not self._update(tables.attempts, which, before, **values) and outcome != Outcome.CONFIRMED:
+            said = f"{event_id}, attempt {number}: {outcome} after it was confirmed"
+            self.note("observation", said, case, **detail)
 
     def delivered(
         self, case: str, event_id: str, worker: str, place: str, *, redelivered: bool = False, **detail: Any
@@ -176,9 +183,10 @@ class Ledger:
             connection.execute(sa.insert(table).values(run=self.run, number=number, **among, **values))
         return int(number)
 
-    def _update(self, table: sa.Table, which: Row, **values: Any) -> None:
-        query = sa.update(table).where(table.c.run == self.run)
+    def _update(self, table: sa.Table, which: Row, *conditions: sa.ColumnElement[bool], **values: Any) -> int:
+        """How many rows were changed."""
+        query = sa.update(table).where(table.c.run == self.run, *conditions)
         for column, value in which.items():
             query = query.where(table.c[column] == value)
         with self._engine.begin() as connection:
-            connection.execute(query.values(**values))
+            return connection.execute(query.values(**values)).rowcount
