@@ -197,7 +197,8 @@ def test_a_group_on_it_keeps_the_others_and_says_unreadable(without_2: Scene) ->
 
 def test_too_few_in_sync_replicas_are_seen_where_they_are(without_2: Scene) -> None:
     survivors = ",".join(address for broker, address in without_2.lab.kafka.brokers.items() if broker != int(VICTIM))
-    stranger = AdminClient({"bootstrap.servers": survivors})  # one that knew broker 2 may wait for it for a minute
+    # one that knew broker 2 may wait for it for a minute
+    stranger = AdminClient({**without_2.lab.kafka.client, "bootstrap.servers": survivors})
     described = stranger.describe_topics(TopicCollection([PAIR]))[PAIR].result(30)
     assert [1, 1, 2] == [len(partition.isr) for partition in described.partitions]
     where = {"topic": PAIR}
