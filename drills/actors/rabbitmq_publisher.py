@@ -20,7 +20,7 @@ from drills.actors.messages import Message, is_sentinel
 from drills.actors.protocol import Driver
 from drills.actors.rabbitmq_link import Link, LinkError
 from drills.ledger import Ledger
-from drills.model.publish import Outcome
+from drills.model.publish import Outcome, to_retry
 
 LOOK = 0.1  # seconds: how late a deadline or a command may be noticed
 # named wrong designs, for the proof of the drill
@@ -116,10 +116,8 @@ class Publisher:
 
     def _to_retry(self, events: Sequence[Message]) -> list[Message]:
         """Those of the events whose outcome is unknown in the ledger; the decision is noted before the attempt."""
-        outcomes: dict[str, set[Outcome]] = {}
-        for attempt in self.ledger.attempts(self.case):
-            outcomes.setdefault(attempt.event_id, set()).add(attempt.outcome)
-        unknown = [event for event in events if _is_unknown(outcomes.get(event.event_id, set()))]
+        open_ones = to_retry(self.ledger.attempts(self.case))
+        unknown = [event for event in events if event.event_id in open_ones]
         if self.mutant == RETRY_SKIPS_ONE:
             unknown = unknown[:-1]
         for event in unknown:
@@ -217,11 +215,6 @@ class Publisher:
         self.ledger.settle(self.case, attempt.event_id, attempt.number, outcome, **detail)
         fields = {"event_id": attempt.event_id, "number": attempt.number, "outcome": outcome.value}
         self.driver.say("outcome", **fields, **detail)
-
-
-def _is_unknown(outcomes: set[Outcome]) -> bool:
-    """Whether an event may, and may not, be there: no attempt settled it for certain."""
-    return not outcomes & {Outcome.CONFIRMED, Outcome.RETURNED} and any(one.is_unknown for one in outcomes)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,11 @@ class Reader:
         told = [{name: row[name] for name in ("event_id", "reason", "payload_hash", "place")} for row in aside]
         return Checkpoint(inbox, sum(values) if values else None, dict(effects), told)
 
+    def order(self) -> list[str]:
+        """The IDs of the effects, in the order in which they were applied."""
+        with self._engine.begin() as connection:
+            return [row["event_id"] for row in self._rows(connection, tables.effects)]
+
     def _rows(self, connection: sa.Connection, table: sa.Table) -> Sequence[Mapping[str, Any]]:
         mine = (table.c.run == self._run) & (table.c.case == self._case)
         query = sa.select(table).where(mine).order_by(*table.primary_key.columns)

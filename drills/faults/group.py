@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drills.faults.change import Change
 from drills.lab.waiting import wait_for
@@ -27,41 +27,59 @@ class Group(Change):
 
     def prepared(self, target: Target) -> Group:
         """Raises FileExistsError when there is one of this name: it must not even be planned to be removed."""
-        with admin(target.kafka) as client:
-            if client.list_group_offsets({self.name: None})[self.name]:
-                raise FileExistsError(f"group {self.name!r} has offsets already: it is not this run's, and stays")
+        if self._committed(target):
+            raise FileExistsError(f"group {self.name!r} has offsets already: it is not this run's, and stays")
         return self
+
+    def _committed(self, target: Target) -> dict[Any, int]:
+        """Its offsets, once a coordinator answers: the first group of a cluster makes the topic they are kept in."""
+        found: dict[Any, int] = {}
+
+        def lack() -> str | None:
+            try:
+                with admin(target.kafka) as client:
+                    told = client.list_group_offsets({self.name: None})[self.name]
+            except TargetError as error:
+                return str(error)
+            found.update({place: one.offset for place, one in told.items()})
+            return None
+
+        wait_for(f"the coordinator of group {self.name} answers", lack, SECONDS)
+        return found
 
     def make(self, target: Target) -> None:
         """Returns when the coordinator gives back what was committed: a commit without an error need not be one."""
         wait_for(f"group {self.name} is committed at {self.offset}", lambda: self._lack(target), SECONDS)
 
     def _lack(self, target: Target) -> str | None:
-        places = [TopicPartition(self.topic, number) for number in range(self.partitions)]
-        with admin(target.kafka) as client:
-            answer = client.alter_group_offsets(
-                self.name, {place: OffsetAndMetadata(self.offset, "", -1) for place in places}
-            )
-            wrong = {error.__name__ for error in answer.values()} - {"NoError"}
-            if wrong:
-                return ", ".join(sorted(wrong))
-            found = client.list_group_offsets({self.name: None})[self.name]
-        return None if {place: self.offset for place in places} == {
-            place: one.offset for place, one in found.items()
-        } else f"committed are {len(found)} of {len(places)} partitions"
+        wanted = {TopicPartition(self.topic, number): self.offset for number in range(self.partitions)}
+        asked = {place: OffsetAndMetadata(offset, "", -1) for place, offset in wanted.items()}
+        try:
+            with admin(target.kafka) as client:
+                answer = client.alter_group_offsets(self.name, asked)
+        except TargetError as error:
+            return str(error)
+        wrong = {error.__name__ for error in answer.values()} - {"NoError"}
+        if wrong:
+            return ", ".join(sorted(wrong))
+        found = self._committed(target)
+        return None if found == wanted else f"{len(found)} of {len(wanted)} partitions are committed"
 
     def undo(self, target: Target) -> None:
-        """Deletes it; nothing when it is gone. Raises TargetError while it has members."""
-        with admin(target.kafka) as client:
-            said = client.delete_groups([self.name])[self.name]
-        if said not in GONE:
-            raise TargetError(f"group {self.name} was not deleted: {said}")
+        """Deletes it; nothing when it is gone. A member that was killed is one until its session ends."""
+        wait_for(f"group {self.name} is deleted", lambda: self._not_deleted(target), SECONDS)
+
+    def _not_deleted(self, target: Target) -> str | None:
+        try:
+            with admin(target.kafka) as client:
+                said = client.delete_groups([self.name])[self.name]
+        except TargetError as error:
+            return str(error)
+        return None if said in GONE else str(said)
 
     def undone(self, target: Target) -> str | None:
         """No offset of it is left."""
-        with admin(target.kafka) as client:
-            left = client.list_group_offsets({self.name: None})[self.name]
-        return f"group {self.name} still has offsets" if left else None
+        return f"group {self.name} still has offsets" if self._committed(target) else None
 
     def says(self) -> str:
         """Commit it."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drills.faults.change import Change
-from drills.faults.topic import described
-from drills.targets.kafka_admin import admin, names
+from drills.targets.kafka_admin import admin, described, names
 from drills.targets.target import KafkaAddresses, Target, TargetError
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,3 +29,12 @@ class Attempt:
     event_id: str
     number: int
     outcome: Outcome
+
+
+def to_retry(attempts: Iterable[Attempt]) -> set[str]:
+    """The events that may, and may not, be there: no attempt settled them for certain."""
+    outcomes: dict[str, set[Outcome]] = {}
+    for attempt in attempts:
+        outcomes.setdefault(attempt.event_id, set()).add(attempt.outcome)
+    certain = {Outcome.CONFIRMED, Outcome.RETURNED}
+    return {event for event, seen in outcomes.items() if not seen & certain and any(one.is_unknown for one in seen)}

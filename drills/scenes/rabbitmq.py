@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from drills.actors.messages import Message
 from drills.actors.worker import Worker, WorkerError
-from drills.business.checkpoint import Checkpoint, Reader
-from drills.business.handling import Business
-from drills.engine.stage import Stage
-from drills.faults.kill_worker import KillWorker
 from drills.faults.queue import Queue
 from drills.faults.vhost import Vhost
-from drills.lab.errors import LabTimeoutError
-from drills.ledger import tables
 from drills.scenes import wrong as wrongs
-from drills.scenes.wrong import Wrong
+from drills.scenes.scene import HANDLER, READY, SEEN, BusinessScene
 from drills.witness import exporter_page, rabbitmq_drain
 from drills.witness.agreement import Agreement
 from drills.witness.rabbitmq import QueueReading, RabbitWitness, WitnessError
 
 PUBLISHER, CONSUMER = "drills.actors.rabbitmq_publisher", "drills.actors.rabbitmq_consumer"
-QUEUE, HANDLER = "work", "counter"
-READY = 45.0  # seconds until a worker is connected
-SEEN = 30.0  # seconds until the broker's counts, which are seconds old, show what is true
-API, BUSINESS, LEDGER = "RabbitMQ's management API", "the business database, second connection", "the run's ledger"
+QUEUE = "work"
+API = "RabbitMQ's management API"
 
 
 @dataclass
-class Scene:
-    """The place of one case. Readings don't raise when they are not as expected: the criterion says what they mean."""
+class Scene(BusinessScene):
+    """A vhost with one quorum queue."""
 
-    stage: Stage
-    wrong: Wrong = field(default_factory=Wrong)
     delivery_limit: int = 20  # 4.x has one of 20 unless told, 3.x none: the same everywhere, and no case comes near it
 
     @property
@@ -52,22 +39,7 @@ class Scene:
         """A vhost with an empty queue of three replicas, and the tables with a counter at 0."""
         self.stage.make(Vhost(self.stage.namespace))
         self.stage.make(Queue(self.stage.namespace, QUEUE, queue_arguments={"x-delivery-limit": self.delivery_limit}))
-        business = Business(self.stage.business_url, self.stage.ledger.run, self.stage.case, HANDLER)
-        business.create()
-        business.close()
-
-    def messages(self, ids: Sequence[str], amount: int = 1) -> list[dict[str, Any]]:
-        """The messages of these events; salted from the run's seed."""
-        return [asdict(Message(event, amount, self._drawn(event)[:12])) for event in ids]
-
-    def shuffled(self, ids: Sequence[str]) -> list[str]:
-        """The events in an order of the run's seed."""
-        order = list(ids)
-        random.Random(self._drawn("order")).shuffle(order)  # noqa: S311 - to be repeatable
-        return order
-
-    def _drawn(self, name: str) -> str:
-        return hashlib.sha256(f"{self.stage.seed}/{self.stage.case}/{name}".encode()).hexdigest()
+        self.make_tables()
 
     # workers
 
@@ -99,35 +71,11 @@ class Scene:
         worker.await_event("settled", 2 * seconds + READY)
         self.stage.note(f"{len(messages)} published: {self._told()}", "observation")
 
-    def _told(self) -> str:
-        outcomes = [one.outcome.value for one in self.stage.ledger.attempts(self.stage.case)]
-        return ", ".join(f"{outcomes.count(name)} {name}" for name in sorted(set(outcomes)))
-
     def hold(self, worker: Worker, hook: str, event_id: str) -> bool:
         """Lets a consumer run until it is held there; whether it was."""
         worker.arm(hook, event_id)
         worker.send("start")
         return self.held(worker, hook, event_id)
-
-    def held(self, worker: Worker, hook: str, event_id: str) -> bool:
-        """Whether a worker comes to stand at this hook."""
-        try:
-            worker.await_event("hook", self.stage.parameters["hook_seconds"], hook=hook, event_id=event_id)
-        except WorkerError as error:
-            self.stage.note(f"{event_id} was not held at {hook}: {error}", "observation")
-            return False
-        self.stage.note(f"{worker.name} stands at {hook} with {event_id}", "hook", hook=hook, event_id=event_id)
-        return True
-
-    def kill(self, worker: Worker) -> None:
-        """SIGKILL as a fault of the run, with its proof: pid and start time are gone."""
-        if self.wrong.environment == wrongs.KILL_MISSES:
-            worker.release()
-            worker.stop()
-            return
-        number = self.stage.make(KillWorker(worker.name, worker.process.pid, worker.process.started))
-        self.stage.bite(number)
-        worker.kill()  # takes note of its exit code
 
     # readings
 
@@ -176,24 +124,6 @@ class Scene:
         told = (queue.ready, queue.unacked) if queue is not None else (None, None)
         return Agreement("the exporter", "the API", {"ready": (ready, told[0]), "unacked": (unacked, told[1])})
 
-    def checkpoint(self, name: str) -> Checkpoint:
-        """What is committed, through a connection that no worker has; kept as a fact."""
-        reader = Reader(self.stage.business_url, self.stage.ledger.run, self.stage.case)
-        try:
-            found = reader.checkpoint()
-        finally:
-            reader.close()
-        self.stage.fact(name, found.json(), BUSINESS)
-        return found
-
-    def outcomes(self, name: str) -> dict[str, list[str]]:
-        """ID -> the outcomes of its attempts, in the order of the attempts; kept as a fact."""
-        found: dict[str, list[str]] = {}
-        for attempt in self.stage.ledger.attempts(self.stage.case):
-            found.setdefault(attempt.event_id, []).append(attempt.outcome.value)
-        self.stage.fact(name, found, LEDGER)
-        return found
-
     # the end
 
     def drain(self, publisher: Worker, consumer: Worker) -> None:
@@ -218,31 +148,6 @@ class Scene:
         except WorkerError as error:
             self.stage.note(f"the sentinel did not get through: {error}", "observation")
             raise
-
-    def account(self) -> Checkpoint:
-        """The facts that the case is reconciled from: effects, quarantine, where each event was last seen."""
-        found = self.checkpoint("checkpoint")
-        self.stage.fact("effects", dict(found.effects), BUSINESS)
-        self.stage.fact("quarantined", sorted({row["event_id"] for row in found.quarantine}), BUSINESS)
-        deliveries = self.stage.ledger.rows(tables.deliveries, self.stage.case)
-        last = {row["event_id"]: f"handed to {row['worker']} from queue {row['place']}" for row in deliveries}
-        self.stage.fact("seen_at", last, LEDGER)
-        self.outcomes("outcomes")
-        return found
-
-    def deliveries_of(self, event_id: str) -> None:
-        """To whom an event was handed, and whether it was marked as redelivered; as the fact `deliveries`."""
-        rows = [
-            row for row in self.stage.ledger.rows(tables.deliveries, self.stage.case) if row["event_id"] == event_id
-        ]
-        told = [{"worker": row["worker"], "redelivered": row["redelivered"], **row["detail"]} for row in rows]
-        self.stage.fact("deliveries", told, LEDGER)
-
-    def _try(self, claim: str, lack: Callable[[], str | None], seconds: float) -> None:
-        try:
-            self.stage.wait(claim, lack, seconds)
-        except LabTimeoutError as late:
-            self.stage.note(str(late), "observation")
 
 
 def _counts(found: QueueReading | None) -> dict[str, object]:

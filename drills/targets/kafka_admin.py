@@ -19,6 +19,7 @@ with warnings.catch_warnings():
     from kafka.errors import KafkaError, for_code
 
 SECONDS = 10.0  # for one answer
+GONE = "UnknownTopicOrPartitionError"
 OPEN = 15.0  # seconds until some broker answers
 NAMES = {
     "sasl.username": "sasl_plain_username",
@@ -30,11 +31,11 @@ NAMES = {
 }
 """librdkafka's name -> kafka-python's, where it is not the same with underscores for dots."""
 
-__all__ = ["KafkaError", "OffsetAndMetadata", "TopicPartition", "admin", "for_code", "names", "properties", "reader"]
+__all__ = ["OffsetAndMetadata", "TopicPartition", "admin", "described", "names", "properties", "reader"]
 
 
 def properties(client: Mapping[str, Any]) -> dict[str, Any]:
-    """librdkafka's properties of a client as kafka-python's arguments."""
+    """The properties of a client that librdkafka takes, as kafka-python's arguments."""
     found = {NAMES.get(name, name.replace(".", "_")): value for name, value in client.items()}
     return {**found, "bootstrap_servers": str(found["bootstrap_servers"]).split(",")}
 
@@ -49,7 +50,7 @@ def admin(addresses: KafkaAddresses) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def reader(addresses: KafkaAddresses) -> Iterator[Any]:
-    """A KafkaConsumer without a group for the block: it commits nothing. Raises TargetError for what goes wrong in it."""
+    """A KafkaConsumer without a group for the block: it commits nothing. Raises TargetError for what fails in it."""
     given = {
         "group_id": None, "enable_auto_commit": False, "allow_auto_create_topics": False, "fetch_max_wait_ms": 100,
         "request_timeout_ms": int(SECONDS * 1000), "bootstrap_timeout_ms": int(OPEN * 1000),
@@ -70,3 +71,18 @@ def _told(addresses: KafkaAddresses) -> Iterator[None]:
 def names(code: int) -> str:
     """The name of an error code, such as TopicAlreadyExistsError; "" for none."""
     return "" if code == 0 else str(for_code(code).__name__)
+
+
+def described(addresses: KafkaAddresses, name: str) -> list[dict[str, Any]] | None:
+    """The partitions of a topic as the brokers tell them now, in their order; None when there is no such topic.
+
+    Raises TargetError.
+    """
+    with admin(addresses) as client:
+        [found] = client.describe_topics([name])
+    code = names(found["error_code"])
+    if code == GONE:
+        return None
+    if code:
+        raise TargetError(f"topic {name} can't be described: {code}")
+    return sorted(found["partitions"], key=lambda one: int(one["partition_index"]))

@@ -1,0 +1,205 @@
+"""A consumer of Kafka: one record at a time, the business in one transaction, then the offset, by hand.
+
+Commands: join (hold: partitions), let (partitions), stop. Events: ready, assigned, held, delivered, handled, committed,
+sentinel, not_committed, trouble, lost.
+
+One thread polls, handles and commits, so that a held handler polls no more: heartbeats go on for as long as
+`max.poll.interval.ms`, which is longer than any case. A held *partition* (the barrier) is paused, and polling goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from queue import Empty
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from drills.actors import messages
+from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, BEFORE_DB_COMMIT, Hooks
+from drills.actors.protocol import Driver
+from drills.business.handling import Business, Event, Handled
+from drills.ledger import Ledger
+
+LOOK = 0.1  # seconds: how late a command may be noticed
+STRATEGY = "range"
+PINNED = {
+    "group.protocol": "classic",
+    "partition.assignment.strategy": STRATEGY,
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "earliest",  # what is written to a new partition before it is seen is not skipped
+    "session.timeout.ms": 10_000,
+    "heartbeat.interval.ms": 1_000,
+    "max.poll.interval.ms": 600_000,
+    "topic.metadata.refresh.interval.ms": 1_000,  # new partitions are noticed within a second
+    "allow.auto.create.topics": False,
+    "log_level": 3,
+}
+# named wrong designs, for negative controls and for the proof of the drill
+NO_INBOX = "no_inbox"
+SKIPS_ONE = "skips_one"  # commits the offset of one of its events without applying it
+COMMITS_HELD = "commits_held"  # commits past what it holds
+HOLDS_NOTHING = "holds_nothing"  # the barrier has no effect
+
+
+class KafkaWorker:
+    """One member of the group."""
+
+    def __init__(self, driver: Driver) -> None:
+        options = driver.options
+        self.driver = driver
+        self.run, self.case, self.name = options["run"], options["case"], options["name"]
+        self.topic: str = options["topic"]
+        self.mutant: str | None = options.get("mutant")
+        self.victim: str | None = options.get("victim")
+        self.held: set[int] = set()
+        self.mine: set[int] = set()
+        self.ledger = Ledger(options["ledger_url"], self.run)
+        has_inbox = self.mutant != NO_INBOX
+        self.business = Business(
+            options["business_url"], self.run, self.case, options["handler_id"], has_inbox=has_inbox
+        )
+        self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
+        about = {"group.id": options["group"], "client.id": self.name.replace("/", ".")}
+        self.client = Consumer({**options["client"], **PINNED, **about})
+
+    def main(self) -> int:
+        """Works until it is told to stop, or can't go on; the exit code."""
+        self.driver.listen(self.hooks)
+        self.driver.say("ready", strategy=STRATEGY)
+        joined = False
+        while True:
+            command = self._command(0.0 if joined else LOOK)
+            if command is not None and command["do"] == "stop":
+                break
+            if command is not None:
+                joined = True
+                self._do(command)
+            record = self.client.poll(LOOK) if joined else None
+            if record is not None and not self._take(record):
+                return 1
+        self.client.close()
+        return 0
+
+    def _command(self, seconds: float) -> Any:
+        try:
+            return self.driver.commands.get(timeout=seconds) if seconds else self.driver.commands.get_nowait()
+        except Empty:
+            return None
+
+    def _do(self, command: Any) -> None:
+        if command["do"] == "join":
+            self.held = set() if self.mutant == HOLDS_NOTHING else set(command["hold"])
+            self.client.subscribe([self.topic], on_assign=self._assigned, on_revoke=self._revoked)
+        elif command["do"] == "let":
+            freed = self.held & set(command["partitions"])
+            self.held -= freed
+            self.client.resume(self._places(freed & self.mine))
+
+    # the group
+
+    def _assigned(self, client: Any, partitions: Iterable[Any]) -> None:
+        """A new assignment begins unpaused: what is held is held again before anything of it can be handed out."""
+        places = list(partitions)
+        client.assign(places)
+        self.mine = {place.partition for place in places}
+        client.pause(self._places(self.held & self.mine))
+        self.driver.say("assigned", partitions=sorted(self.mine), held=sorted(self.held & self.mine))
+
+    def _revoked(self, client: Any, _: Any) -> None:
+        """Nothing is in hand while it polls, so nothing is to be finished."""
+        client.unassign()
+        self.mine = set()
+
+    def _places(self, partitions: Iterable[int]) -> list[Any]:
+        return [TopicPartition(self.topic, number) for number in sorted(partitions)]
+
+    # records
+
+    def _take(self, record: Any) -> bool:
+        """Handles what came; False when this consumer can't go on."""
+        error = record.error()
+        if error is not None:
+            self.driver.say("lost" if error.fatal() else "trouble", reason=error.str())
+            return not error.fatal()
+        if record.partition() in self.held:
+            self._hold(record)
+        else:
+            self._handle(record)
+        return True
+
+    def _hold(self, record: Any) -> None:
+        """One that was on its way when its partition was held: it is read again later."""
+        self._again(record)
+        self.client.pause(self._places([record.partition()]))
+        self.driver.say("held", partition=record.partition(), offset=record.offset())
+
+    def _again(self, record: Any) -> None:
+        try:
+            self.client.seek(TopicPartition(self.topic, record.partition(), record.offset()))
+        except KafkaException as error:  # it is not ours any more: whoever has it begins at the committed offset
+            self.driver.say("trouble", reason=str(error))
+
+    def _handle(self, record: Any) -> None:
+        place = f"{self.topic}/{record.partition()}/{record.offset()}"
+        try:
+            fields = messages.read(record.value() or b"")
+        except ValueError as error:
+            self.business.set_aside(Event("", record.value() or b"", place), f"not a message: {error}")
+            self._commit(record, "")
+            return
+        event = Event(messages.account_id(fields, self.run, self.case), record.value(), place)
+        if messages.is_sentinel(fields["event_id"]):
+            if self._commit(record, event.event_id):
+                self.driver.say("sentinel", event_id=event.event_id)
+            return
+        self.ledger.delivered(self.case, event.event_id, self.name, place, payload_hash=event.payload_hash)
+        self.driver.say("delivered", event_id=event.event_id, place=place)
+        if not (self.mutant == SKIPS_ONE and event.event_id == self.victim):
+            self._apply(event, fields["amount"])
+        self.hooks.reach(AFTER_DB_COMMIT_BEFORE_ACK, event.event_id)
+        self._commit(record, event.event_id)
+        if self.mutant == COMMITS_HELD:
+            self._commit_held()
+
+    def _apply(self, event: Event, amount: int) -> None:
+        """The marker and the business in one transaction; a conflict changes nothing and goes into quarantine."""
+        with self.business.transaction() as connection:
+            handled = self.business.handle(connection, event, self.name, amount)
+            self.hooks.reach(BEFORE_DB_COMMIT, event.event_id)
+        if handled is Handled.CONFLICT:
+            self.business.set_aside(event, "the same ID came before with another payload")
+        self.driver.say("handled", event_id=event.event_id, outcome=handled.value)
+
+    # offsets
+
+    def _commit(self, record: Any, event_id: str) -> bool:
+        """The next offset to read; one that is not committed is read again, as nothing else would commit it."""
+        refusal = self._committed(record.partition(), record.offset() + 1)
+        if refusal is None:
+            self.driver.say("committed", event_id=event_id, partition=record.partition(), offset=record.offset() + 1)
+            return True
+        self.driver.say("not_committed", event_id=event_id, reason=refusal)
+        self._again(record)
+        return False
+
+    def _committed(self, partition: int, offset: int) -> str | None:
+        """Commits and waits; why it was refused. A commit that returns may still hold an error for its partition."""
+        asked = [TopicPartition(self.topic, partition, offset)]
+        try:
+            answers = self.client.commit(offsets=asked, asynchronous=False)
+        except KafkaException as error:
+            return str(error)
+        wrong = [str(one.error) for one in answers or () if one.error is not None]
+        return "; ".join(wrong) or None
+
+    def _commit_held(self) -> None:
+        for partition in sorted(self.held & self.mine):
+            _, end = self.client.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=10)
+            self._committed(partition, end)
+
+
+if __name__ == "__main__":
+    sys.exit(KafkaWorker(Driver()).main())
