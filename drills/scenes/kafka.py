@@ -131,7 +131,7 @@ class Scene(BusinessScene):
             told = {one.number: f"leader {one.leader}, in sync {list(one.in_sync)}" for one in read}
             return None if good(read) else str(told)
 
-        self._read(f"{name}: the topic's partitions", lack, seconds)
+        self.look(f"{name}: the topic's partitions", lack, seconds)
         told = None if found[0] is None else [
             {"number": one.number, "leader": one.leader, "replicas": one.replicas, "in_sync": one.in_sync}
             for one in found[0]
@@ -150,7 +150,7 @@ class Scene(BusinessScene):
             alike = page == {"members": len(group.members), "idle": group.idle}
             return None if good(group) and (alike or self.stage.exporter_url is None) else told
 
-        self._read(f"{name}: the group is stable, and the exporter shows it", lack, seconds)
+        self.look(f"{name}: the group is stable, and the exporter shows it", lack, seconds)
         told = None if found[0] is None else {**found[0].json(), "exporter": found[1]}
         self.stage.fact(name, told, f"{ADMIN}, and {PAGE}")
 
@@ -173,7 +173,7 @@ class Scene(BusinessScene):
             self.stage.live(**{f"lag{number}": lag for number, lag in read.lag.items()})
             return None if good(read) else str(read.lag)
 
-        self._read(f"{name}: the group's offsets", lack, seconds)
+        self.look(f"{name}: the group's offsets", lack, seconds)
         self.stage.fact(name, None if found[0] is None else found[0].json(), ADMIN)
         return found[0]
 
@@ -190,7 +190,7 @@ class Scene(BusinessScene):
             found.update(self._lags(list(wanted)))
             return None if all(one == expected for one in found.values()) else str(found)
 
-        self._read(f"{name}: three witnesses of the lag agree", lack, seconds)
+        self.look(f"{name}: three witnesses of the lag agree", lack, seconds)
         self.stage.fact(name, found or None, WITNESSES)
 
     def _lags(self, partitions: Sequence[int]) -> dict[str, dict[str, float | None]]:
@@ -288,14 +288,10 @@ class Scene(BusinessScene):
     def errors(self, name: str, ids: Sequence[str]) -> None:
         """What the first attempt of each of these events came to: outcome and error; kept as a fact."""
         rows = [row for row in self.stage.ledger.rows(tables.attempts, self.stage.case) if row["event_id"] in ids]
-        told = {
-            row["event_id"]: {"outcome": row["outcome"], "error": row["detail"].get("error") or row["detail"].get("reason")}
-            for row in rows
-            if row["number"] == 1
-        }  # fmt: skip
+        told = {row["event_id"]: {"outcome": row["outcome"], **row["detail"]} for row in rows if row["number"] == 1}
         self.stage.fact(name, told, LEDGER)
 
-    def _read(self, claim: str, lack: Callable[[], str | None], seconds: float) -> None:
+    def look(self, claim: str, lack: Callable[[], str | None], seconds: float) -> None:
         """Looks until nothing is lacking; what can't be read is lacking."""
 
         def look() -> str | None:

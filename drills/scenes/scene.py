@@ -1,4 +1,4 @@
-"""What the scenes of all brokers share: events drawn from the run's seed, holding and killing, the business' account."""
+"""What the scenes of all brokers share: events drawn from the run's seed, holding and killing, the account."""
 
 from __future__ import annotations
 

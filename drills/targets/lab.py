@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from drills.lab import Lab, record
@@ -119,6 +120,27 @@ class LabTarget:
             watched = self.lab.rabbitmq.watched(ADMIN)
             found["rabbitmq"] = [{"cluster": f"{self.name}-rabbitmq", **watched, **PACE}]
         return found
+
+    def watch(self, job: str, address: str, path: str, rules: Path) -> None:
+        """A job and a rule file more. Raises LabError with Prometheus' reason."""
+        self._must_have("prometheus")
+        prometheus = self.lab.prometheus
+        prometheus.scrape(job, [address], metrics_path=path or "/metrics")
+        others = [Path(one) for one in prometheus.configuration()["rule_files"] if one != str(rules.absolute())]
+        prometheus.rules([*others, rules])
+
+    def unwatch(self, job: str, rules: Path) -> None:
+        """A job and a rule file less."""
+        self._must_have("prometheus")
+        now = self.lab.prometheus.configuration()
+        jobs = [one for one in now["scrape_configs"] if one["job_name"] != job]
+        files = [one for one in now["rule_files"] if one != str(rules.absolute())]
+        self.lab.prometheus.configure({**now, "scrape_configs": jobs, "rule_files": files})
+
+    def watched(self) -> list[str]:
+        """The jobs of the configuration that it has taken."""
+        self._must_have("prometheus")
+        return [str(one["job_name"]) for one in self.lab.prometheus.configuration()["scrape_configs"]]
 
     def _url(self, system: str) -> str | None:
         return str(getattr(self.lab, system).url) if system in self.lab.record.systems else None

@@ -1,0 +1,1 @@
+"""The eight criteria of `partition-lag`."""
