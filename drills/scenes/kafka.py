@@ -129,7 +129,7 @@ class Scene(BusinessScene):
         def lack() -> str | None:
             found[0] = read = self.witness.partitions(self.topic)
             told = {one.number: f"leader {one.leader}, in sync {list(one.in_sync)}" for one in read}
-            return None if good(read) else str(told)
+            return None if read and good(read) else str(told)
 
         self.look(f"{name}: the topic's partitions", lack, seconds)
         told = None if found[0] is None else [

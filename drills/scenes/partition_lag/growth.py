@@ -49,7 +49,7 @@ class RaiseHeld(LagCase):
         )
         self.scene(stage).order("order_held")
 
-    def recover(self, stage: Stage) -> None:
+    def recover(self, stage: Stage) -> None:  # noqa: ARG002
         """The old partitions are let go."""
         for one in self.consumers:
             one.send("let", partitions=list(range(self.partitions)))
@@ -102,7 +102,7 @@ class RaiseDrained(LagCase):
             stage.note(f"fewer partitions could not be asked for: {error}", "observation")
         scene.read_partitions("partitions_after_refusal", lambda found: len(found) == MORE)
 
-    def recover(self, stage: Stage) -> None:
+    def recover(self, stage: Stage) -> None:  # noqa: ARG002
         """Nothing is held any more, if anything was."""
         for one in self.consumers:
             one.send("let", partitions=list(range(self.partitions)))

@@ -1,4 +1,4 @@
-"""Followers are stopped until one replica is in sync: what is sent with acks=all is confirmed at two, and not at one."""
+"""Followers are stopped until one replica is in sync: acks=all is confirmed at two, and not at one."""
 
 from __future__ import annotations
 

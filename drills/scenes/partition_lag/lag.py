@@ -64,6 +64,7 @@ class Hot(LagCase):
             stage.parameters["drain_seconds"],
         )
         scene.compare_lag("lag_held", {0: counts[0], 1: 0, 2: 0})
+        scene.checkpoint("at_hold")
         first = scene.read_ages("ages_first")
         before = None if first is None else first["0"]
 
@@ -76,7 +77,7 @@ class Hot(LagCase):
 
         scene.look("the oldest message of partition 0 grows older", lack, GROWN)
 
-    def recover(self, stage: Stage) -> None:
+    def recover(self, stage: Stage) -> None:  # noqa: ARG002
         """The barrier opens."""
         for one in self.consumers:
             one.send("let", partitions=[0])
@@ -110,7 +111,7 @@ class GroupOf(LagCase):
         given = sorted(number for one in found.members for number in one.partitions)
         return (found.state, len(found.members), given) == (STABLE, self.members, list(range(self.partitions)))
 
-    def observe(self, stage: Stage) -> None:
+    def observe(self, stage: Stage) -> None:  # noqa: ARG002
         """They work; who does how much is told, and nothing is claimed of it."""
         for one in self.consumers:
             one.send("let", partitions=list(range(self.partitions)))
