@@ -68,7 +68,7 @@ def drill(wrong: Wrong | None = None) -> Drill:
     """The drill. With something wrong it is the proof that it objects (tests/mutants), and nothing else."""
     return Drill(
         name="partition-lag",
-        question="Which partition lags, for how long, and what do more partitions or fewer replicas do to order and acks?",
+        question="Which partition lags, how old is it, and what do partitions and replicas do to order and acks?",
         question_vi="Partition nào trễ, trễ bao lâu; thêm partition hay bớt replica ảnh hưởng gì đến thứ tự và acks?",
         systems=("kafka",),
         cases=_cases(wrong or Wrong()),

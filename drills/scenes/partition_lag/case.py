@@ -19,6 +19,7 @@ class LagCase(Case):
     partitions = 3
     partitions_at_the_end = 3
     fault = "no fault"
+    phase_seconds = 300.0  # longer than its waits together
 
     def __init__(self, name: str, title: str, wrong: Wrong, *, negative_control: bool = False) -> None:
         self.name, self.title = name, title  # type: ignore[misc]  # an instance of each class may play several cases

@@ -86,12 +86,10 @@ class Hot(LagCase):
 class GroupOf(LagCase):
     """A group of so many members on three partitions."""
 
-    phase_seconds = 240.0  # five members start on a busy machine
-
     def __init__(self, members: int, wrong: Wrong) -> None:
         super().__init__(f"group-of-{members}", f"a group of {members} on three partitions", wrong)
         self.members = members
-        self.fault = f"no fault; {members} members join with a pinned strategy"
+        self.fault = f"no fault; {members} member(s) join with a pinned strategy"
 
     def fixture(self, stage: Stage) -> None:
         """All events confirmed; no consumer."""
