@@ -16,15 +16,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from drills.actors import rabbitmq_consumer as consumer
 from drills.actors import rabbitmq_publisher as publisher
 from drills.actors.worker import start
-from drills.catalog import crash_window
+from drills.catalog import crash_window, partition_lag
+from drills.engine.drill import Drill
 from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.lab import Lab, report_to, take_down
@@ -32,6 +32,8 @@ from drills.model.verdict import Judgement, Verdict
 from drills.scenes import wrong
 from drills.scenes.wrong import Wrong
 from drills.targets import file as target_file
+from tests.lag_mutants import PARTITION_LAG
+from tests.mutant import Expected, Mutant
 
 ROOT = Path(__file__).parents[1]
 NOTED, PAGE = ROOT / "tests" / "mutants.json", ROOT / "docs" / "mutants.md"
@@ -49,29 +51,6 @@ mutant that passed would be a defect of the drill.
 Written by `make mutants`; do not edit.
 
 """
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a criterion has to say. `ids`: must be named, and no others; None: the IDs depend on the seed's order."""
-
-    verdict: Verdict
-    ids: tuple[str, ...] | None = ()
-
-    def lack(self, found: Judgement) -> str | None:
-        """What is wrong with the judgement; None when it is as expected."""
-        if found.verdict is self.verdict and self.ids in (None, found.ids):
-            return None
-        return f"{found.verdict.value} {found.ids}: {found.because}; expected {self.verdict.value} {self.ids}"
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """Something wrong, in words, and what each criterion that it concerns must say."""
-
-    about: str
-    wrong: Wrong
-    expected: Mapping[int, Expected]
 
 
 CRASH_WINDOW = {
@@ -141,26 +120,40 @@ CRASH_WINDOW = {
 }  # fmt: skip
 
 
+DRILLS: dict[str, tuple[Callable[[Wrong], Drill], Mapping[str, Mutant]]] = {
+    "crash-window": (crash_window.drill, CRASH_WINDOW),
+    "partition-lag": (partition_lag.drill, PARTITION_LAG),
+}
+"""Drill -> how it is made with something wrong, and its mutants. No two mutants have one name."""
+
+
 def run(mutant: Mutant, lab: str, only: Iterable[int] | None = None) -> dict[int, Judgement]:
     """Plays the mutant quickly, for the criteria that it concerns (or `only` these); what each of them said."""
     numbers = tuple(mutant.expected if only is None else only)
+    [make] = [make for make, table in DRILLS.values() if mutant in table.values()]
     options = Options(seed=SEED, quick=True, only=numbers)
     screen = Screen(io.StringIO() if only is not None else sys.stderr)
-    driver = Driver(crash_window.drill(mutant.wrong), target_file.find(lab), options, screen, start)
+    driver = Driver(make(mutant.wrong), target_file.find(lab), options, screen, start)
     driver.play()
     found = driver.ledger.judgements()
     return {number: found.get(number, NOT_JUDGED) for number in numbers}
 
 
+def mutants() -> dict[str, Mutant]:
+    """Those of all drills, by name."""
+    return {name: mutant for _, table in DRILLS.values() for name, mutant in table.items()}
+
+
 def main(arguments: list[str]) -> int:
-    """Runs those that are named, or all; the exit code is 1 when one was not caught."""
+    """Runs those that are named (of a drill: by its name), or all; the exit code is 1 when one was not caught."""
     if arguments == ["--write"]:
         PAGE.write_text(page(noted()))
         return 0
+    chosen = [one for name in arguments or DRILLS for one in (DRILLS[name][1] if name in DRILLS else [name])]
     name = os.environ.get("MQ_TEST_LAB")
-    lab = Lab.up(name or "mutants", ("rabbitmq",), report=report_to(sys.stderr))
+    lab = Lab.up(name or "mutants", _systems(chosen), report=report_to(sys.stderr))
     try:
-        lacks = [_play(one, lab.name) for one in arguments or CRASH_WINDOW]
+        lacks = [_play(one, lab.name) for one in chosen]
     finally:
         if name is None:
             take_down(lab.name)
@@ -169,13 +162,20 @@ def main(arguments: list[str]) -> int:
     return 1 if any(lacks) else 0
 
 
+def _systems(names: Iterable[str]) -> tuple[str, ...]:
+    """What the drills of these mutants need; Prometheus for the alert of partition-lag."""
+    needed = {"kafka", "prometheus"} if set(names) & set(PARTITION_LAG) else set()
+    return tuple(sorted(needed | ({"rabbitmq"} if set(names) & set(CRASH_WINDOW) else set())))
+
+
 def _play(name: str, lab: str) -> str | None:
+    mutant = mutants()[name]
     began = time.monotonic()
-    found = run(CRASH_WINDOW[name], lab)
+    found = run(mutant, lab)
     told = {str(number): [one.verdict.value, list(one.ids), one.because] for number, one in found.items()}
     everything = {**noted(), name: {"seconds": round(time.monotonic() - began), "criteria": told}}
     NOTED.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
-    lacks = [CRASH_WINDOW[name].expected[number].lack(one) for number, one in found.items()]
+    lacks = [mutant.expected[number].lack(one) for number, one in found.items()]
     return f"{name}: {'; '.join(filter(None, lacks))}" if any(lacks) else None
 
 
@@ -187,13 +187,17 @@ def noted() -> dict[str, Any]:
 
 def page(results: Mapping[str, Any]) -> str:
     """docs/mutants.md."""
+    return HEAD + "\n".join(_section(drill, table, results) for drill, (_, table) in DRILLS.items())
+
+
+def _section(drill: str, table: Mapping[str, Mutant], results: Mapping[str, Any]) -> str:
     numbers = range(1, 9)
-    lines = [HEAD + "## crash-window\n", "| Mutant | " + " | ".join(map(str, numbers)) + " |", "| --- " * 9 + "|"]
-    for name, mutant in CRASH_WINDOW.items():
+    lines = [f"## {drill}\n", "| Mutant | " + " | ".join(map(str, numbers)) + " |", "| --- " * 9 + "|"]
+    for name, mutant in table.items():
         told = results.get(name, {}).get("criteria", {})
         cells = [_cell(told.get(str(number)), number in mutant.expected) for number in numbers]
         lines.append(f"| `{name}`: {mutant.about} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n\n" + _why(results)
+    return "\n".join(lines) + "\n\n" + _why(table, results)
 
 
 def _cell(told: list[Any] | None, is_expected: bool) -> str:
@@ -204,13 +208,14 @@ def _cell(told: list[Any] | None, is_expected: bool) -> str:
     return f"{verdict} {shown}".strip()
 
 
-def _why(results: Mapping[str, Any]) -> str:
+def _why(table: Mapping[str, Mutant], results: Mapping[str, Any]) -> str:
     """What each said, in its own words."""
-    lines = ["In their own words:", ""]
-    for name in CRASH_WINDOW:
-        for number, (verdict, _, because) in sorted(results.get(name, {}).get("criteria", {}).items()):
-            lines.append(f"- `{name}`, criterion {number}: {verdict}: {because}")
-    return "\n".join(lines) + "\n"
+    said = [
+        f"- `{name}`, criterion {number}: {verdict}: {because}"
+        for name in table
+        for number, (verdict, _, because) in sorted(results.get(name, {}).get("criteria", {}).items())
+    ]
+    return "\n".join(["In their own words:", "", *said]) + "\n" if said else "None of them was run yet.\n"
 
 
 if __name__ == "__main__":

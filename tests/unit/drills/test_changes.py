@@ -9,13 +9,17 @@ import pytest
 from drills.faults.change import Change, kinds, rebuilt
 from drills.faults.disk_limit import DiskLimit
 from drills.faults.file import File
+from drills.faults.group import Group
 from drills.faults.kill_node import KillNode
 from drills.faults.kill_worker import KillWorker
+from drills.faults.partitions import Partitions
 from drills.faults.pause_node import PauseNode
 from drills.faults.queue import Queue
 from drills.faults.silence import Silence
 from drills.faults.stop_node import StopNode
+from drills.faults.topic import Topic
 from drills.faults.vhost import Vhost
+from drills.faults.watch import Watch
 from drills.targets import file as target_file
 from drills.targets.target import Target
 from tests.tiny.world import TARGET, World
@@ -23,13 +27,17 @@ from tests.tiny.world import TARGET, World
 EACH: list[Change] = [
     DiskLimit("rabbitmq-1", 10**15, 50_000_000),
     File("/a", "new", "old"),
+    Group("group", "topic", 3),
     KillNode("rabbitmq-1", 1, 2),
     KillWorker("case/worker", 1, 2),
+    Partitions("topic", 6),
     PauseNode("rabbitmq-1", 1, 2),
     Queue("vhost", "queue", "quorum", {"x-delivery-limit": 20}),
     Silence("http://127.0.0.1:9093", "run", "drill-run"),
     StopNode("rabbitmq-1", 1, 2),
+    Topic("topic", 3, settings={"retention.ms": "-1"}),
     Vhost("vhost"),
+    Watch("drill-run-case", "127.0.0.1:9899", "/metrics", "KafkaUnderMinIsr", "up == 0", "/folder"),
 ]
 
 

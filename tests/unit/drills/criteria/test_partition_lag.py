@@ -78,8 +78,9 @@ ERRORS = {event: {"outcome": "nacked", "error": "NOT_ENOUGH_REPLICAS"} for event
 NOT_YET = {event: ["nacked"] for event in B}
 ISR = case(
     {
-        "isr_before": replicas(1, 2, 3), "isr_two": replicas(1, 2), "isr_one": replicas(1), "isr_one_after": replicas(1),
-        "isr_back": replicas(1, 2, 3), "outcomes_a": confirmed(A), "outcomes_b": {**confirmed(A), **NOT_YET},
+        "isr_before": replicas(1, 2, 3), "isr_two": replicas(1, 2), "isr_one": replicas(1),
+        "isr_one_after": replicas(1), "isr_back": replicas(1, 2, 3), "outcomes_a": confirmed(A),
+        "outcomes_b": {**confirmed(A), **NOT_YET},
         "errors_b": ERRORS, "quorum_without": {"leader": 101, "epoch": 3, "voters": [101, 102, 103]},
         "under_min_isr": 1.0, "alert": ["firing"], "retried": B,
     },
@@ -170,74 +171,119 @@ def placed(event: str, **values: Any) -> list[dict[str, Any]]:
 FIRST, MOVED_ONE, STAYED_ONE = OLD[0], "account-0003-006", "account-0006-006"
 BROKEN: dict[str, tuple[Judge, dict[str, CaseSeen], tuple[str, ...]]] = {
     "1 another partition": (
-        c1_balanced.judge, {"balanced": but(BALANCED, delivery_records=placed(FIRST, partition=2), log=placed(FIRST, partition=2))},
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, delivery_records=placed(FIRST, partition=2), log=placed(FIRST, partition=2))},
         (FIRST,),
     ),
     "1 another key": (
-        c1_balanced.judge, {"balanced": but(BALANCED, delivery_records=placed(FIRST, key="x"), log=placed(FIRST, key="x"))},
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, delivery_records=placed(FIRST, key="x"), log=placed(FIRST, key="x"))},
         (FIRST,),
     ),
     "1 not in the log": (c1_balanced.judge, {"balanced": but(BALANCED, log=placed(FIRST, event_id="other"))}, (FIRST,)),
     "1 one witness of the lag": (
-        c1_balanced.judge, {"balanced": but(BALANCED, lag_before={**lag(20, 20, 20), "exporter": lag(19, 20, 20)["admin"]})}, (),
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, lag_before={**lag(20, 20, 20), "exporter": lag(19, 20, 20)["admin"]})},
+        (),
     ),
     "1 returned": (
-        c1_balanced.judge, {"balanced": but(BALANCED, outcomes_before={**confirmed(OLD), FIRST: ["returned"]})}, (FIRST,),
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, outcomes_before={**confirmed(OLD), FIRST: ["returned"]})},
+        (FIRST,),
     ),
     "2 the exporter alone says another lag": (
-        c2_hot.judge, {"hot": but(HOT_CASE, lag_held={**lag(36), "exporter": lag(35)["admin"]})}, (),
+        c2_hot.judge,
+        {"hot": but(HOT_CASE, lag_held={**lag(36), "exporter": lag(35)["admin"]})},
+        (),
     ),
     "2 an age without lag": (c2_hot.judge, {"hot": but(HOT_CASE, ages_later={"0": 9.0, "1": 2.0, "2": 0.0})}, ()),
     "2 the age stands still": (c2_hot.judge, {"hot": but(HOT_CASE, ages_later={"0": 3.0, "1": 0.0, "2": 0.0})}, ()),
     "2 committed without being done": (
-        c2_hot.judge, {"hot": but(HOT_CASE, offsets_held=offsets(36, 36))}, tuple(HELD_ONES),
+        c2_hot.judge,
+        {"hot": but(HOT_CASE, offsets_held=offsets(36, 36))},
+        tuple(HELD_ONES),
     ),
     "3 one member less": (
-        c3_groups.judge, {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(4))}, (),
+        c3_groups.judge,
+        {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(4))},
+        (),
     ),
     "3 a partition twice": (
         c3_groups.judge,
-        {**GROUPS, "group_of_3": but(GROUPS["group_of_3"], group=group(3, members=[{"client": "c", "partitions": [0, 0, 1]}] * 3))},
+        {
+            **GROUPS,
+            "group_of_3": but(
+                GROUPS["group_of_3"], group=group(3, members=[{"client": "c", "partitions": [0, 0, 1]}] * 3)
+            ),
+        },
         (),
     ),
     "3 the exporter says no one is idle": (
         c3_groups.judge,
-        {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(5, exporter={"members": 5.0, "idle": 0.0}))}, (),
+        {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(5, exporter={"members": 5.0, "idle": 0.0}))},
+        (),
     ),
     "4 the control is in order": (
-        c4_raise_held.judge, {"control_raise_held": but(HELD, order=[*OLD, *NEW])}, (MOVED_ONE,),
+        c4_raise_held.judge,
+        {"control_raise_held": but(HELD, order=[*OLD, *NEW])},
+        (MOVED_ONE,),
     ),
     "4 out of order where nothing moved": (
-        c4_raise_held.judge, {"control_raise_held": but(HELD, order=[STAYED_ONE, *HELD.facts["order"]])}, (STAYED_ONE,),
+        c4_raise_held.judge,
+        {"control_raise_held": but(HELD, order=[STAYED_ONE, *HELD.facts["order"]])},
+        (STAYED_ONE,),
     ),
     "4 not where six partitions put it": (
         c4_raise_held.judge,
-        {"control_raise_held": but(HELD, delivery_records=[{**one, "partition": 0} if one["event_id"] == MOVED_ONE else one for one in reports(OLD, NEW)])},
+        {
+            "control_raise_held": but(
+                HELD,
+                delivery_records=[
+                    {**one, "partition": 0} if one["event_id"] == MOVED_ONE else one for one in reports(OLD, NEW)
+                ],
+            )
+        },
         (MOVED_ONE,),
     ),
     "5 raised undrained": (
-        c5_raise_drained.judge, {"raise_drained": but(DRAINED, before_raise=checkpoint(once(OLD[1:])))}, (FIRST,),
+        c5_raise_drained.judge,
+        {"raise_drained": but(DRAINED, before_raise=checkpoint(once(OLD[1:])))},
+        (FIRST,),
     ),
-    "5 raised with lag": (c5_raise_drained.judge, {"raise_drained": but(DRAINED, offsets_before_raise=offsets(19, 20))}, ()),
+    "5 raised with lag": (
+        c5_raise_drained.judge,
+        {"raise_drained": but(DRAINED, offsets_before_raise=offsets(19, 20))},
+        (),
+    ),
     "5 out of order": (
-        c5_raise_drained.judge, {"raise_drained": but(DRAINED, order=[MOVED_ONE, *OLD])}, (MOVED_ONE,),
+        c5_raise_drained.judge,
+        {"raise_drained": but(DRAINED, order=[MOVED_ONE, *OLD])},
+        (MOVED_ONE,),
     ),
     "5 not refused": (c5_raise_drained.judge, {"raise_drained": but(DRAINED, refusal={"asked": 3, "said": None})}, ()),
     "6 one A not confirmed": (
-        c6_isr_two.judge, {"isr_loss": but(ISR, outcomes_a={**confirmed(A), A[3]: ["unknown"]})}, (A[3],),
+        c6_isr_two.judge,
+        {"isr_loss": but(ISR, outcomes_a={**confirmed(A), A[3]: ["unknown"]})},
+        (A[3],),
     ),
     "7 one B acknowledged": (
-        c7_isr_one.judge, {"isr_loss": but(ISR, outcomes_b={**NOT_YET, B[0]: ["confirmed"]})}, (B[0],),
+        c7_isr_one.judge,
+        {"isr_loss": but(ISR, outcomes_b={**NOT_YET, B[0]: ["confirmed"]})},
+        (B[0],),
     ),
     "7 one B without an error": (
-        c7_isr_one.judge, {"isr_loss": but(ISR, errors_b={**ERRORS, B[1]: {"outcome": "pending"}})}, (B[1],),
+        c7_isr_one.judge,
+        {"isr_loss": but(ISR, errors_b={**ERRORS, B[1]: {"outcome": "pending"}})},
+        (B[1],),
     ),
     "7 the metric says 0": (c7_isr_one.judge, {"isr_loss": but(ISR, under_min_isr=0.0)}, ()),
     "7 the alert is silent": (c7_isr_one.judge, {"isr_loss": but(ISR, alert=[])}, ()),
     "8 one B left as it was": (
-        c8_isr_back.judge, {"isr_loss": but(ISR, outcomes={**ISR.facts["outcomes"], B[9]: ["nacked"]})}, (B[9],),
+        c8_isr_back.judge,
+        {"isr_loss": but(ISR, outcomes={**ISR.facts["outcomes"], B[9]: ["nacked"]})},
+        (B[9],),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
@@ -247,21 +293,33 @@ def test_broken(broken: tuple[Judge, dict[str, CaseSeen], tuple[str, ...]]) -> N
 
 
 UNKNOWNS: dict[str, tuple[Judge, dict[str, CaseSeen]]] = {
-    "1 no offset in a report": (c1_balanced.judge, {"balanced": but(BALANCED, delivery_records=placed(FIRST, offset=None))}),
-    "1 no report": (c1_balanced.judge, {"balanced": but(BALANCED, delivery_records=reports(OLD)[:-1], log=reports(OLD))}),
+    "1 no offset in a report": (
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, delivery_records=placed(FIRST, offset=None))},
+    ),
+    "1 no report": (
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, delivery_records=reports(OLD)[:-1], log=reports(OLD))},
+    ),
     "1 the log not read": (c1_balanced.judge, {"balanced": but(BALANCED, log=None)}),
     "1 no lag from the exporter": (
-        c1_balanced.judge, {"balanced": but(BALANCED, lag_before={**lag(20, 20, 20), "exporter": lag(None, 20, 20)["log"]})},
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, lag_before={**lag(20, 20, 20), "exporter": lag(None, 20, 20)["log"]})},
     ),
-    "1 the log does not begin at 0": (c1_balanced.judge, {"balanced": but(BALANCED, offsets_before=offsets(0, 20, start=4))}),
+    "1 the log does not begin at 0": (
+        c1_balanced.judge,
+        {"balanced": but(BALANCED, offsets_before=offsets(0, 20, start=4))},
+    ),
     "2 not held": (c2_hot.judge, {"hot": but(HOT_CASE, at_hold=checkpoint(once(HOT)))}),
     "2 ages not told": (c2_hot.judge, {"hot": but(HOT_CASE, ages_later={"0": None, "1": 0.0, "2": 0.0})}),
     "2 held lag not read": (c2_hot.judge, {"hot": but(HOT_CASE, lag_held=None)}),
     "3 never stable": (
-        c3_groups.judge, {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(5, state="PreparingRebalance"))},
+        c3_groups.judge,
+        {**GROUPS, "group_of_5": but(GROUPS["group_of_5"], group=group(5, state="PreparingRebalance"))},
     ),
     "3 another strategy": (
-        c3_groups.judge, {**GROUPS, "group_of_1": but(GROUPS["group_of_1"], group=group(1, strategy="roundrobin"))},
+        c3_groups.judge,
+        {**GROUPS, "group_of_1": but(GROUPS["group_of_1"], group=group(1, strategy="roundrobin"))},
     ),
     "3 the exporter says nothing": (
         c3_groups.judge,
@@ -269,7 +327,10 @@ UNKNOWNS: dict[str, tuple[Judge, dict[str, CaseSeen]]] = {
     ),
     "4 the producer's metadata": (c4_raise_held.judge, {"control_raise_held": but(HELD, producer_metadata=3)}),
     "4 order not read": (c4_raise_held.judge, {"control_raise_held": but(HELD, order=None)}),
-    "5 the producer still ran": (c5_raise_drained.judge, {"raise_drained": but(DRAINED, producer_stopped={"gone": False})}),
+    "5 the producer still ran": (
+        c5_raise_drained.judge,
+        {"raise_drained": but(DRAINED, producer_stopped={"gone": False})},
+    ),
     "5 not asked for fewer": (c5_raise_drained.judge, {"raise_drained": but(DRAINED, refusal=None)}),
     "5 order not read": (c5_raise_drained.judge, {"raise_drained": but(DRAINED, order=None)}),
     "6 three still in sync": (c6_isr_two.judge, {"isr_loss": but(ISR, isr_two=replicas(1, 2, 3))}),
@@ -281,9 +342,10 @@ UNKNOWNS: dict[str, tuple[Judge, dict[str, CaseSeen]]] = {
     "8 two in sync at the end": (c8_isr_back.judge, {"isr_loss": but(ISR, isr_back=replicas(1, 2))}),
     "8 nothing sent again": (c8_isr_back.judge, {"isr_loss": but(ISR, retried=[])}),
     "8 sent again without an answer": (
-        c8_isr_back.judge, {"isr_loss": but(ISR, outcomes={**ISR.facts["outcomes"], B[9]: ["nacked", "unknown"]})},
+        c8_isr_back.judge,
+        {"isr_loss": but(ISR, outcomes={**ISR.facts["outcomes"], B[9]: ["nacked", "unknown"]})},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("unknown", UNKNOWNS.values(), ids=UNKNOWNS)
