@@ -9,10 +9,11 @@ from drills.engine.drill import Drill
 from drills.engine.errors import Refused
 from drills.engine.screen import Screen
 from drills.faults.silence import Silence
-from drills.targets.target import Target
+from drills.targets.kafka_admin import admin
+from drills.targets.target import Target, TargetError
 from drills.witness.rabbitmq import RabbitWitness, WitnessError
 
-CLIENTS = ("pika", "confluent-kafka", "sqlalchemy", "psycopg")
+CLIENTS = ("pika", "confluent-kafka", "kafka-python", "sqlalchemy", "psycopg")
 
 
 def check(target: Target, drill: Drill, screen: Screen) -> None:
@@ -39,7 +40,11 @@ def own_versions() -> dict[str, str]:
 
 
 def broker_versions(target: Target) -> dict[str, str]:
-    """What the brokers say that they are; left out where they can't be asked."""
+    """What the brokers say that they are; of Kafka, which tells no version, the feature levels in force."""
+    return {**_rabbitmq(target), **_kafka(target)}
+
+
+def _rabbitmq(target: Target) -> dict[str, str]:
     if "rabbitmq" not in target.systems:
         return {}
     addresses = target.rabbitmq
@@ -48,6 +53,17 @@ def broker_versions(target: Target) -> dict[str, str]:
     except WitnessError as error:
         raise Refused(f"RabbitMQ of {target.name} can't be asked: {error}") from error
     return {key: about[key] for key in ("rabbitmq_version", "erlang_version") if key in about}
+
+
+def _kafka(target: Target) -> dict[str, str]:
+    if "kafka" not in target.systems:
+        return {}
+    try:
+        with admin(target.kafka) as client:
+            found = client.describe_features()["finalized_features"]
+    except TargetError as error:
+        raise Refused(f"Kafka of {target.name} can't be asked: {error}") from error
+    return {f"kafka {name}": str(level) for name, (_, level) in sorted(found.items())}
 
 
 def silence(target: Target, run: str, namespace: str) -> Silence:

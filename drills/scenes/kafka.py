@@ -74,8 +74,7 @@ class Scene(BusinessScene):
     def consumer(self, name: str = "consumer", hold: Sequence[int] = ()) -> Worker:
         """A consumer that joins the group. `hold`: partitions of which it handles nothing until it is told."""
         made = self.worker(CONSUMER, name, mutant=self.wrong.consumer, victim=self.wrong.victim)
-        held = [] if self.wrong.environment == wrongs.WITHOUT_A_BARRIER else list(hold)
-        made.send("join", hold=held)
+        made.send("join", hold=list(hold))
         return made
 
     def produce(self, worker: Worker, messages: Sequence[Mapping[str, Any]], seconds: float | None = None) -> None:

@@ -13,7 +13,6 @@ CONTROLS_ARE_RIGHT = "controls_are_right"  # the negative controls run the right
 STOPS_NONE = "stops_none"  # where a follower is meant
 ONE_MEMBER_LESS = "one_member_less"  # than the group should have
 RAISES_UNDRAINED = "raises_undrained"  # partitions are raised while old records wait
-WITHOUT_A_BARRIER = "without_a_barrier"  # no partition is held
 
 
 @dataclass(frozen=True, slots=True)

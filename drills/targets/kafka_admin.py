@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from drills.targets.target import KafkaAddresses, TargetError
@@ -16,6 +16,7 @@ from drills.targets.target import KafkaAddresses, TargetError
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
     from kafka import KafkaAdminClient, KafkaConsumer, OffsetAndMetadata, TopicPartition
+    from kafka.admin import ConfigResource
     from kafka.errors import KafkaError, for_code
 
 SECONDS = 10.0  # for one answer
@@ -31,7 +32,7 @@ NAMES = {
 }
 """librdkafka's name -> kafka-python's, where it is not the same with underscores for dots."""
 
-__all__ = ["OffsetAndMetadata", "TopicPartition", "admin", "described", "names", "properties", "reader"]
+__all__ = ["OffsetAndMetadata", "TopicPartition", "admin", "described", "names", "properties", "reader", "settings"]
 
 
 def properties(client: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,3 +87,10 @@ def described(addresses: KafkaAddresses, name: str) -> list[dict[str, Any]] | No
     if code:
         raise TargetError(f"topic {name} can't be described: {code}")
     return sorted(found["partitions"], key=lambda one: int(one["partition_index"]))
+
+
+def settings(client: Any, topics: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """Topic -> setting -> the value in force, defaults included; a topic that is gone meanwhile has none."""
+    asked = [ConfigResource("TOPIC", name) for name in topics]
+    told = client.describe_configs(asked, config_filter="all").get("topic", {}) if asked else {}
+    return {name: {key: one["value"] for key, one in found.items()} for name, found in told.items()}

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource
-
+from drills.targets.kafka_admin import admin, settings
 from drills.targets.target import KafkaAddresses, TargetError
 
-SECONDS = 15.0  # for one answer
 LEAST = "min.insync.replicas"
 
 
@@ -33,16 +30,19 @@ def too_few_without(partitions: Iterable[Partition], broker: int) -> list[str]:
 
 def read(addresses: KafkaAddresses) -> list[Partition]:
     """Every partition of the cluster, internal topics included. Raises TargetError."""
-    client = AdminClient(dict(addresses.client))
+    with admin(addresses) as client:
+        topics = client.describe_topics()
+        least = settings(client, [topic["name"] for topic in topics])
     try:
-        topics = client.list_topics(timeout=SECONDS).topics
-        asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in topics]
-        answers = client.describe_configs(asked, request_timeout=SECONDS) if asked else {}
-        least = {resource.name: int(answer.result(SECONDS)[LEAST].value) for resource, answer in answers.items()}
-    except (KafkaException, KeyError, ValueError, TimeoutError) as error:
-        raise TargetError(f"Kafka at {addresses.bootstrap} can't be asked for in-sync replicas: {error}") from error
-    return [
-        Partition(name, number, frozenset(found.isrs), least[name])
-        for name, topic in topics.items()
-        for number, found in topic.partitions.items()
-    ]
+        return [
+            Partition(
+                topic["name"],
+                one["partition_index"],
+                frozenset(one["isr_nodes"]),
+                int(least[topic["name"]][LEAST] or ""),
+            )
+            for topic in topics
+            for one in topic["partitions"]
+        ]
+    except (KeyError, ValueError) as error:
+        raise TargetError(f"Kafka at {addresses.bootstrap} did not tell {LEAST} of every topic: {error!r}") from error
