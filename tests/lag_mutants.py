@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drills.actors import consuming, publishing
 from drills.actors import kafka_consumer as consumer
 from drills.actors import kafka_producer as producer
 from drills.catalog import partition_lag
@@ -23,7 +24,7 @@ PARTITION_LAG = {
     ),
     "commits_without_doing": Mutant(
         "a consumer commits the offset of one event and does nothing with it",
-        Wrong(consumer=consumer.SKIPS_ONE, victim="account-0007-002"),
+        Wrong(consumer=consuming.SKIPS_ONE, victim="account-0007-002"),
         {1: Expected(FAIL, ("account-0007-002",)), 5: Expected(FAIL, ("account-0007-002",))},
     ),
     "commits_held": Mutant(
@@ -60,7 +61,7 @@ PARTITION_LAG = {
     ),
     "retry_leaves_one": Mutant(
         "a producer that starts again skips one ID of those that it has to send again",
-        Wrong(publisher=producer.RETRY_SKIPS_ONE),
+        Wrong(publisher=publishing.RETRY_SKIPS_ONE),
         {8: Expected(FAIL, (QUICK["b_ids"][-1],))},
     ),
     "no_sentinels": Mutant(

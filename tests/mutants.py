@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from drills.actors import consuming, publishing
 from drills.actors import rabbitmq_consumer as consumer
-from drills.actors import rabbitmq_publisher as publisher
 from drills.actors.worker import start
 from drills.catalog import crash_window, partition_lag
 from drills.engine.drill import Drill
@@ -56,12 +56,12 @@ Written by `make mutants`; do not edit.
 CRASH_WINDOW = {
     "skips_one": Mutant(
         "a consumer acks one event and does nothing with it",
-        Wrong(consumer=consumer.SKIPS_ONE, victim="E003"),
+        Wrong(consumer=consuming.SKIPS_ONE, victim="E003"),
         {1: Expected(FAIL, ("E003",)), 7: Expected(FAIL, ("E003",))},
     ),
     "no_inbox": Mutant(
         "a handler without the unique key",
-        Wrong(consumer=consumer.NO_INBOX),
+        Wrong(consumer=consuming.NO_INBOX),
         {1: Expected(FAIL, tuple(QUICK["ids"]["baseline"])), 2: Expected(FAIL, tuple(QUICK["ids"]["after-commit"]))},
     ),
     "ack_before_commit": Mutant(
@@ -76,12 +76,12 @@ CRASH_WINDOW = {
     ),
     "commit_before_hook": Mutant(
         "the commit comes where the handler should still be able to roll back",
-        Wrong(consumer=consumer.COMMIT_BEFORE_HOOK),
+        Wrong(consumer=consuming.COMMIT_BEFORE_HOOK),
         {3: Expected(FAIL, ("E025",))},
     ),
     "hash_unchecked": Mutant(
         "the payload's hash is not compared",
-        Wrong(consumer=consumer.HASH_UNCHECKED),
+        Wrong(consumer=consuming.HASH_UNCHECKED),
         {4: Expected(FAIL, ("E005",))},
     ),
     "controls_are_right": Mutant(
@@ -91,12 +91,12 @@ CRASH_WINDOW = {
     ),
     "confirmed_before_confirm": Mutant(
         "a publisher marks what it sent as confirmed before the confirm",
-        Wrong(publisher=publisher.CONFIRMED_BEFORE_CONFIRM),
+        Wrong(publisher=publishing.CONFIRMED_BEFORE_CONFIRM),
         {6: Expected(FAIL, ("U001",)), 8: Expected(FAIL, tuple(QUICK["new_ids"]))},
     ),
     "retry_skips_one": Mutant(
         "a publisher that starts again skips one ID of those that it has to send again",
-        Wrong(publisher=publisher.RETRY_SKIPS_ONE),
+        Wrong(publisher=publishing.RETRY_SKIPS_ONE),
         {6: Expected(FAIL, ("U001",)), 8: Expected(FAIL, ("E110",))},
     ),
     "kill_misses": Mutant(

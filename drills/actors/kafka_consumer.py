@@ -17,10 +17,9 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from drills.actors import messages
-from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, BEFORE_DB_COMMIT, Hooks
+from drills.actors.consuming import Consuming
+from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
 from drills.actors.protocol import Driver
-from drills.business.handling import Business, Event, Handled
-from drills.ledger import Ledger
 
 LOOK = 0.1  # seconds: how late a command may be noticed
 STRATEGY = "range"
@@ -37,31 +36,20 @@ PINNED = {
     "allow.auto.create.topics": False,
     "log_level": 3,
 }
-# named wrong designs, for negative controls and for the proof of the drill
-NO_INBOX = "no_inbox"
-SKIPS_ONE = "skips_one"  # commits the offset of one of its events without applying it
+# named wrong designs, for the proof of the drill, beside those of `consuming`
 COMMITS_HELD = "commits_held"  # commits past what it holds
 HOLDS_NOTHING = "holds_nothing"  # the barrier has no effect
 
 
-class KafkaWorker:
+class KafkaWorker(Consuming):
     """One member of the group."""
 
     def __init__(self, driver: Driver) -> None:
+        super().__init__(driver)
         options = driver.options
-        self.driver = driver
-        self.run, self.case, self.name = options["run"], options["case"], options["name"]
         self.topic: str = options["topic"]
-        self.mutant: str | None = options.get("mutant")
-        self.victim: str | None = options.get("victim")
         self.held: set[int] = set()
         self.mine: set[int] = set()
-        self.ledger = Ledger(options["ledger_url"], self.run)
-        has_inbox = self.mutant != NO_INBOX
-        self.business = Business(
-            options["business_url"], self.run, self.case, options["handler_id"], has_inbox=has_inbox
-        )
-        self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
         about = {"group.id": options["group"], "client.id": self.name.replace("/", ".")}
         self.client = Consumer({**options["client"], **PINNED, **about})
 
@@ -144,34 +132,23 @@ class KafkaWorker:
 
     def _handle(self, record: Any) -> None:
         place = f"{self.topic}/{record.partition()}/{record.offset()}"
-        try:
-            fields = messages.read(record.value() or b"")
-        except ValueError as error:
-            self.business.set_aside(Event("", record.value() or b"", place), f"not a message: {error}")
+        found = self.read(record.value() or b"", place)
+        if found is None:
             self._commit(record, "")
             return
-        event = Event(messages.account_id(fields, self.run, self.case), record.value(), place)
-        if messages.is_sentinel(fields["event_id"]):
+        event, amount = found
+        if messages.is_sentinel(event.event_id):
             if self._commit(record, event.event_id):
                 self.driver.say("sentinel", event_id=event.event_id)
             return
         self.ledger.delivered(self.case, event.event_id, self.name, place, payload_hash=event.payload_hash)
         self.driver.say("delivered", event_id=event.event_id, place=place)
-        if not (self.mutant == SKIPS_ONE and event.event_id == self.victim):
-            self._apply(event, fields["amount"])
+        if not self.skips(event):
+            self.apply(event, amount)
         self.hooks.reach(AFTER_DB_COMMIT_BEFORE_ACK, event.event_id)
         self._commit(record, event.event_id)
         if self.mutant == COMMITS_HELD:
             self._commit_held()
-
-    def _apply(self, event: Event, amount: int) -> None:
-        """The marker and the business in one transaction; a conflict changes nothing and goes into quarantine."""
-        with self.business.transaction() as connection:
-            handled = self.business.handle(connection, event, self.name, amount)
-            self.hooks.reach(BEFORE_DB_COMMIT, event.event_id)
-        if handled is Handled.CONFLICT:
-            self.business.set_aside(event, "the same ID came before with another payload")
-        self.driver.say("handled", event_id=event.event_id, outcome=handled.value)
 
     # offsets
 

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from queue import Empty
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from drills.actors.hooks import AFTER_CONFIRM_BEFORE_LEDGER, Hooks
-from drills.actors.messages import Message, is_sentinel
+from drills.actors.hooks import AFTER_CONFIRM_BEFORE_LEDGER
+from drills.actors.messages import Message
 from drills.actors.partitioner import account_of, partition_of
 from drills.actors.protocol import Driver
-from drills.ledger import Ledger
-from drills.model.publish import Outcome, to_retry
+from drills.actors.publishing import Open, Publishing
+from drills.model.publish import Outcome
 
 LOOK = 0.1  # seconds: how late a command or a report may be noticed
 OPEN = 30.0  # seconds until the topic's metadata is there
@@ -29,34 +26,18 @@ REFUSED = (KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.MSG_SIZE_TOO_LARGE, KafkaE
            KafkaError._PURGE_QUEUE, KafkaError._QUEUE_FULL, KafkaError._UNKNOWN_PARTITION)  # fmt: skip
 """Errors that say "not taken". As an earlier try of the same message may have been, they settle nothing for certain."""
 
-# named wrong designs, for the proof of the drill
+# named wrong designs, for the proof of the drill, beside those of `publishing`
 DEFAULT_PARTITIONER = "default_partitioner"  # the client's own, and not the fixture's
 ACKS_ONE = "acks_one"  # the leader alone is asked
-RETRY_SKIPS_ONE = "retry_skips_one"
-CONFIRMED_BEFORE_REPORT = "confirmed_before_report"
 
 
-@dataclass
-class Open:
-    """An attempt whose outcome is not known yet, or that is unknown and may still be reported."""
-
-    event_id: str
-    number: int
-    deadline: float
-    settled: bool = False
-
-
-class KafkaPublisher:
+class KafkaPublisher(Publishing):
     """Sends and takes reports in one thread; a hook holds that thread, and librdkafka's own go on."""
 
     def __init__(self, driver: Driver) -> None:
+        super().__init__(driver)
         options = driver.options
-        self.driver = driver
-        self.run, self.case, self.name = options["run"], options["case"], options["name"]
         self.topic: str = options["topic"]
-        self.mutant: str | None = options.get("mutant")
-        self.ledger = Ledger(options["ledger_url"], self.run)
-        self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
         self.open: list[Open] = []
         self.partitions = 0
         self.client = Producer(
@@ -81,24 +62,18 @@ class KafkaPublisher:
         self.driver.say("ready", partitions=self.partitions)
         waits_for_all = False
         while True:
-            command = self._command()
+            command = self.command()
             if command is not None and command["do"] == "stop":
                 break
             if command is not None:
                 waits_for_all = self._do(command) or waits_for_all
             self.client.poll(LOOK)
-            self._expire()
+            self.expire(self.open)
             if waits_for_all and all(one.settled for one in self.open):
                 waits_for_all = False
                 self.driver.say("settled")
         self.client.flush(OPEN)
         return 0
-
-    def _command(self) -> Any:
-        try:
-            return self.driver.commands.get_nowait()
-        except Empty:
-            return None
 
     def _do(self, command: Any) -> bool:
         """Whether there is an end to be told."""
@@ -112,24 +87,11 @@ class KafkaPublisher:
             self._send(attempt, Message(command["event_id"]), command["partition"])
             return False
         events = [Message(**event) for event in command["events"]]
-        if command["do"] == "retry":
-            events = self._to_retry(events)
-            self.driver.say("retrying", ids=[event.event_id for event in events])
-        for event in events:
-            number = self.ledger.attempt(self.case, event.event_id, self.name)
+        for event in self.to_retry(events) if command["do"] == "retry" else events:
             place = partition_of(account_of(event.event_id), self.partitions)
-            self._send(Open(event.event_id, number, time.monotonic() + command["seconds"]), event, place)
+            self._send(self.attempt(event, command["seconds"]), event, place)
             self.client.poll(0)
         return True
-
-    def _to_retry(self, events: Sequence[Message]) -> list[Message]:
-        """Those of the events whose outcome is unknown in the ledger; the decision is noted before the attempt."""
-        unknown = to_retry(self.ledger.attempts(self.case))
-        chosen = [event for event in events if event.event_id in unknown]
-        chosen = chosen[:-1] if self.mutant == RETRY_SKIPS_ONE else chosen
-        for event in chosen:
-            self.ledger.decide(self.case, event.event_id, "retry", by=self.name)
-        return chosen
 
     def _look_up(self, enough: Any, seconds: float) -> bool:
         """Asks for the topic's partitions until there are enough, or the time is over; whether there were."""
@@ -156,39 +118,20 @@ class KafkaPublisher:
             body = message.body(self.run, self.case)
             self.client.produce(self.topic, body, key=key, on_delivery=reported, **where)
         except (KafkaException, BufferError) as error:
-            self._settle(attempt, Outcome.NACKED, error=str(error), sent=False)
-        if self.mutant == CONFIRMED_BEFORE_REPORT and attempt.number:
-            self._settle(attempt, Outcome.CONFIRMED)
+            self.settle(attempt, Outcome.NACKED, error=str(error), sent=False)
+        self.sent(attempt)
 
     def _reported(self, attempt: Open, error: Any, record: Any) -> None:
         """A delivery report. Without an error the record is there, though its offset may not be told."""
         if error is not None:
             outcome = Outcome.NACKED if error.code() in REFUSED else Outcome.UNKNOWN
-            self._settle(attempt, outcome, error=error.name(), reason=error.str())
+            self.settle(attempt, outcome, error=error.name(), reason=error.str())
         else:
             self.hooks.reach(AFTER_CONFIRM_BEFORE_LEDGER, attempt.event_id)
             offset = record.offset()
             where = {"partition": record.partition(), "offset": offset if offset is not None and offset >= 0 else None}
-            self._settle(attempt, Outcome.CONFIRMED, late=attempt.settled, key=record.key().decode(), **where)
+            self.settle(attempt, Outcome.CONFIRMED, late=attempt.settled, key=record.key().decode(), **where)
         self.open.remove(attempt)
-
-    def _expire(self) -> None:
-        """What is past its deadline is unknown; it stays open, as a late report makes it known."""
-        now = time.monotonic()
-        for attempt in self.open:
-            if not attempt.settled and now > attempt.deadline:
-                self._settle(attempt, Outcome.UNKNOWN, reason="no report before the deadline")
-
-    def _settle(self, attempt: Open, outcome: Outcome, **detail: Any) -> None:
-        if self.mutant == CONFIRMED_BEFORE_REPORT and attempt.settled:
-            return  # what it has once marked stays
-        attempt.settled = True
-        if is_sentinel(attempt.event_id):
-            self.driver.say("sentinel_" + outcome.value, event_id=attempt.event_id)
-            return
-        self.ledger.settle(self.case, attempt.event_id, attempt.number, outcome, **detail)
-        fields = {"event_id": attempt.event_id, "number": attempt.number, "outcome": outcome.value}
-        self.driver.say("outcome", **fields, **detail)
 
 
 if __name__ == "__main__":

@@ -15,28 +15,14 @@ from typing import Any
 
 import pika
 
-from drills.actors.hooks import AFTER_CONFIRM_BEFORE_LEDGER, Hooks
-from drills.actors.messages import Message, is_sentinel
+from drills.actors.hooks import AFTER_CONFIRM_BEFORE_LEDGER
+from drills.actors.messages import Message
 from drills.actors.protocol import Driver
+from drills.actors.publishing import Open, Publishing
 from drills.actors.rabbitmq_link import Link, LinkError
-from drills.ledger import Ledger
-from drills.model.publish import Outcome, to_retry
+from drills.model.publish import Outcome
 
 LOOK = 0.1  # seconds: how late a deadline or a command may be noticed
-# named wrong designs, for the proof of the drill
-CONFIRMED_BEFORE_CONFIRM = "confirmed_before_confirm"
-RETRY_SKIPS_ONE = "retry_skips_one"
-
-
-@dataclass
-class Open:
-    """An attempt whose outcome is not known yet, or that is unknown and may still be answered."""
-
-    event_id: str
-    number: int
-    deadline: float
-    returned: dict[str, Any] | None = None
-    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,19 +35,14 @@ class Answer:
     detail: dict[str, Any] | None = None
 
 
-class Publisher:
+class Publisher(Publishing):
     """Sends from its own thread; answers come through a queue, so that a hook never holds the I/O thread."""
 
     def __init__(self, driver: Driver) -> None:
-        options = driver.options
-        self.driver = driver
-        self.run, self.case, self.name = options["run"], options["case"], options["name"]
-        self.queue: str = options["queue"]
-        self.mutant: str | None = options.get("mutant")
-        self.ledger = Ledger(options["ledger_url"], self.run)
-        self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
+        super().__init__(driver)
+        self.queue: str = driver.options["queue"]
         self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self.link = Link(options, lambda reason: self.answers.put(Answer("lost", detail={"reason": reason})))
+        self.link = Link(driver.options, lambda reason: self.answers.put(Answer("lost", detail={"reason": reason})))
         self.open: dict[int, Open] = {}
         self._sent = 0
         self._confirmed_up_to = 0
@@ -78,24 +59,18 @@ class Publisher:
         self.driver.say("ready")
         waits_for_all = False
         while True:
-            command = self._command()
+            command = self.command()
             if command is not None and command["do"] == "stop":
                 break
             if command is not None:
                 waits_for_all = self._do(command) or waits_for_all
             self._take_answers()
-            self._expire()
+            self.expire(self.open.values())
             if waits_for_all and all(one.settled for one in self.open.values()):
                 waits_for_all = False
                 self.driver.say("settled")
         self.link.close()
         return 0
-
-    def _command(self) -> Any:
-        try:
-            return self.driver.commands.get_nowait()
-        except Empty:
-            return None
 
     def _do(self, command: Any) -> bool:
         """Whether there is an end to be told."""
@@ -106,23 +81,9 @@ class Publisher:
             )
             return False
         events = [Message(**event) for event in command["events"]]
-        if command["do"] == "retry":
-            events = self._to_retry(events)
-            self.driver.say("retrying", ids=[event.event_id for event in events])
-        for event in events:
-            number = self.ledger.attempt(self.case, event.event_id, self.name)
-            self._send(Open(event.event_id, number, time.monotonic() + command["confirm_seconds"]), event)
+        for event in self.to_retry(events) if command["do"] == "retry" else events:
+            self._send(self.attempt(event, command["confirm_seconds"]), event)
         return True
-
-    def _to_retry(self, events: Sequence[Message]) -> list[Message]:
-        """Those of the events whose outcome is unknown in the ledger; the decision is noted before the attempt."""
-        open_ones = to_retry(self.ledger.attempts(self.case))
-        unknown = [event for event in events if event.event_id in open_ones]
-        if self.mutant == RETRY_SKIPS_ONE:
-            unknown = unknown[:-1]
-        for event in unknown:
-            self.ledger.decide(self.case, event.event_id, "retry", by=self.name)
-        return unknown
 
     def _set_up(self) -> None:
         channel = self.link.channel
@@ -141,9 +102,8 @@ class Publisher:
         try:
             self.link.call(publish)
         except Exception as error:  # noqa: BLE001 - whatever it was, the message may have left
-            self._settle(attempt, Outcome.UNKNOWN, reason=repr(error))
-        if self.mutant == CONFIRMED_BEFORE_CONFIRM and not is_sentinel(attempt.event_id):
-            self._settle(attempt, Outcome.CONFIRMED)
+            self.settle(attempt, Outcome.UNKNOWN, reason=repr(error))
+        self.sent(attempt)
 
     # in the I/O thread
 
@@ -176,7 +136,7 @@ class Publisher:
             self.driver.say("lost", **(answer.detail or {}))
             for attempt in self.open.values():
                 if not attempt.settled:
-                    self._settle(attempt, Outcome.UNKNOWN, **(answer.detail or {}))
+                    self.settle(attempt, Outcome.UNKNOWN, **(answer.detail or {}))
             self.open.clear()
         elif answer.kind == "returned":
             for attempt in self.open.values():
@@ -190,31 +150,13 @@ class Publisher:
 
     def _answered(self, attempt: Open, kind: str) -> None:
         if kind == "nacked":
-            self._settle(attempt, Outcome.NACKED, late=attempt.settled)
+            self.settle(attempt, Outcome.NACKED, late=attempt.settled)
             return
         self.hooks.reach(AFTER_CONFIRM_BEFORE_LEDGER, attempt.event_id)
         if attempt.returned is not None:
-            self._settle(attempt, Outcome.RETURNED, **attempt.returned, confirmed_after=True)
+            self.settle(attempt, Outcome.RETURNED, **attempt.returned, confirmed_after=True)
         else:
-            self._settle(attempt, Outcome.CONFIRMED, late=attempt.settled)
-
-    def _expire(self) -> None:
-        """What is past its deadline is unknown; it stays open, as a late confirm makes it known."""
-        now = time.monotonic()
-        for attempt in self.open.values():
-            if not attempt.settled and now > attempt.deadline:
-                self._settle(attempt, Outcome.UNKNOWN, reason="no answer before the deadline")
-
-    def _settle(self, attempt: Open, outcome: Outcome, **detail: Any) -> None:
-        if self.mutant == CONFIRMED_BEFORE_CONFIRM and attempt.settled:
-            return  # what it has once marked stays
-        attempt.settled = True
-        if is_sentinel(attempt.event_id):
-            self.driver.say("sentinel_" + outcome.value, event_id=attempt.event_id)
-            return
-        self.ledger.settle(self.case, attempt.event_id, attempt.number, outcome, **detail)
-        fields = {"event_id": attempt.event_id, "number": attempt.number, "outcome": outcome.value}
-        self.driver.say("outcome", **fields, **detail)
+            self.settle(attempt, Outcome.CONFIRMED, late=attempt.settled)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
-from functools import partial
 
-from drills.lab.errors import LabTimeoutError
-from drills.lab.waiting import wait_for
 from drills.model.drain import Drain, Reading
+from drills.witness import drain
 from drills.witness.kafka import OffsetsReading, PartitionReading
-from drills.witness.rabbitmq import WitnessError
 
 Read = Callable[[], tuple[Sequence[PartitionReading], OffsetsReading]]
 
@@ -23,31 +19,15 @@ def prove(
     `pass_sentinels` raises when one did not get through. Never raises itself: what is missing is missing in the result,
     which says so.
     """
-    passed: str | None = None
-    try:
-        pass_sentinels(sentinels)
-        passed = ", ".join(sentinels)
-    except Exception:  # noqa: BLE001 - whatever it was, the drain is not proven
-        passed = None
-    readings: list[Reading] = []
-    leaders: list[str | None] = [None]
-    look = partial(_lack, read, readings, leaders, passed)
-    with contextlib.suppress(LabTimeoutError):
-        wait_for("the group stays at the end of the topic", look, seconds if passed else 0.0)
-    return Drain(leaders[-1], passed, tuple(readings))
+    return drain.prove(lambda: _look(*read()), ", ".join(sentinels), lambda: pass_sentinels(sentinels), seconds)
 
 
-def _lack(read: Read, readings: list[Reading], leaders: list[str | None], passed: str | None) -> str | None:
-    try:
-        partitions, offsets = read()
-    except WitnessError as error:
-        return str(error)
+def _look(partitions: Sequence[PartitionReading], offsets: OffsetsReading) -> tuple[str | None, Reading] | str:
     lags = [offsets.lag.get(one.number) for one in partitions]
-    if not lags or any(lag is None for lag in lags):
+    known = [lag for lag in lags if lag is not None]
+    if not lags or len(known) < len(lags):
         return "the lag of a partition is unknown"
-    leaders.append(led_by(partitions))
-    readings.append(Reading(offsets.at, sum(lag for lag in lags if lag is not None), 0))
-    return Drain(leaders[-1], passed, tuple(readings)).lack()
+    return led_by(partitions), Reading(offsets.at, sum(known), 0)
 
 
 def led_by(partitions: Sequence[PartitionReading]) -> str | None:

@@ -1,0 +1,61 @@
+"""What all consumers share: what came is read, and the business is done in one transaction, once an event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from drills.actors import messages
+from drills.actors.hooks import BEFORE_DB_COMMIT, Hooks
+from drills.actors.protocol import Driver
+from drills.business.handling import Business, Event, Handled
+from drills.ledger import Ledger
+
+# named wrong designs, for negative controls and for the proof of the drills
+NO_INBOX = "no_inbox"
+HASH_UNCHECKED = "hash_unchecked"
+COMMIT_BEFORE_HOOK = "commit_before_hook"  # commits where the drill believes that it has not yet
+SKIPS_ONE = "skips_one"  # says of its victim that it is done, without applying it
+
+
+class Consuming:
+    """One consumer's side of ledger and business. `victim`: the event that its wrong design concerns."""
+
+    def __init__(self, driver: Driver) -> None:
+        options = driver.options
+        self.driver = driver
+        self.run, self.case, self.name = options["run"], options["case"], options["name"]
+        self.mutant: str | None = options.get("mutant")
+        self.victim: str | None = options.get("victim")
+        self.ledger = Ledger(options["ledger_url"], self.run)
+        has_inbox = self.mutant != NO_INBOX
+        self.business = Business(
+            options["business_url"], self.run, self.case, options["handler_id"], has_inbox=has_inbox
+        )
+        self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
+
+    def read(self, body: bytes, place: str) -> tuple[Event, int] | None:
+        """The event of what came and its amount; None for what is no message, which then is in quarantine."""
+        try:
+            fields = messages.read(body)
+        except ValueError as error:
+            self.business.set_aside(Event("", body, place), f"not a message: {error}")
+            return None
+        return Event(messages.account_id(fields, self.run, self.case), body, place), fields["amount"]
+
+    def skips(self, event: Event) -> bool:
+        """Whether the wrong design leaves this one undone."""
+        return self.mutant == SKIPS_ONE and event.event_id == self.victim
+
+    def apply(self, event: Event, amount: int, before_commit: Callable[[], Any] = lambda: None) -> None:
+        """The marker and the business in one transaction; a conflict changes nothing and goes into quarantine."""
+        with self.business.transaction() as connection:
+            handled = self.business.handle(connection, event, self.name, amount)
+            before_commit()
+            if self.mutant != COMMIT_BEFORE_HOOK:
+                self.hooks.reach(BEFORE_DB_COMMIT, event.event_id)
+        if self.mutant == COMMIT_BEFORE_HOOK:
+            self.hooks.reach(BEFORE_DB_COMMIT, event.event_id)
+        if handled is Handled.CONFLICT and self.mutant != HASH_UNCHECKED:
+            self.business.set_aside(event, "the same ID came before with another payload")
+        self.driver.say("handled", event_id=event.event_id, outcome=handled.value)
