@@ -20,13 +20,22 @@ PANELS = (
             ("unacknowledged", "mq_rabbitmq_queue_messages_unacknowledged", sum),
         ),
     ),
-    ("lag", "offsets", (("lag", "mq_kafka_group_topic_lag_offsets", sum),)),
+    (
+        "lag",
+        "offsets",
+        (
+            ("sum", "mq_kafka_group_topic_lag_offsets", sum),
+            ("worst partition", "mq_kafka_group_lag_offsets", max),  # what the sum hides
+            ("best partition", "mq_kafka_group_lag_offsets", min),
+        ),
+    ),
     (
         "oldest message",
         "s",
         (
             ("queue", "mq_rabbitmq_queue_oldest_message_age_seconds", max),
             ("group", "mq_kafka_group_topic_oldest_message_age_seconds", max),
+            ("group's best partition", "mq_kafka_group_oldest_message_age_seconds", min),
         ),
     ),
     ("dead letters", "", (("depth", "mq_dlq_depth_messages", sum),)),
