@@ -201,7 +201,11 @@ class Scene(BusinessScene):
             if number in offsets.committed
         }
         admin = {number: offsets.lag.get(number) for number in partitions}
-        told = {"exporter": self._page(LAG, partitions), "admin": admin, "log": unread}
+        told: dict[str, Mapping[int, float | None]] = {
+            "exporter": self._page(LAG, partitions),
+            "admin": admin,
+            "log": unread,
+        }
         return {
             name: {str(number): _float(said.get(number)) for number in partitions} for name, said in told.items()
         }  # fmt: skip

@@ -64,7 +64,7 @@ class IsrLoss(LagCase):
         assert self.producer is not None
         scene, patience = self.scene(stage), stage.parameters["isr_seconds"]
         first, second = self._followers(stage)
-        self.stopped = []
+        self.stopped: list[int] = []
         if self.wrong.environment != wrongs.STOPS_NONE:
             self._stop(stage, first)
         scene.read_partitions("isr_two", lambda found: len(found[0].in_sync) == 2, patience)
