@@ -5,7 +5,7 @@ from __future__ import annotations
 from drills.engine.stage import Stage
 from drills.faults.partitions import Partitions, refused
 from drills.scenes import wrong as wrongs
-from drills.scenes.kafka import ADMIN
+from drills.scenes.kafka_readings import ADMIN
 from drills.scenes.partition_lag.case import LagCase
 from drills.targets.target import TargetError
 

@@ -11,7 +11,7 @@ from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.faults.watch import Watch
 from drills.scenes import wrong as wrongs
-from drills.scenes.kafka import ADMIN, PAGE
+from drills.scenes.kafka_readings import ADMIN, PAGE
 from drills.scenes.partition_lag.case import LagCase
 from drills.scenes.scene import LEDGER
 from drills.witness import exporter_page

@@ -7,7 +7,7 @@ from collections import Counter
 from drills.engine.stage import Stage
 from drills.ledger import tables
 from drills.scenes import wrong as wrongs
-from drills.scenes.kafka import STABLE
+from drills.scenes.kafka_readings import STABLE
 from drills.scenes.partition_lag.case import LagCase
 from drills.scenes.scene import LEDGER
 from drills.scenes.wrong import Wrong
