@@ -43,7 +43,7 @@ class KafkaReadings(BusinessScene):
         return f"{self.stage.namespace}-group"
 
     def delivery_records(self, name: str) -> None:
-        """What the delivery reports said, and what stands in the log at that place; kept as a fact."""
+        """ID, key, partition and offset of each event that is confirmed; kept as a fact."""
         rows = self.stage.ledger.rows(tables.attempts, self.stage.case)
         told = [
             {"event_id": row["event_id"], **{key: row["detail"].get(key) for key in ("key", "partition", "offset")}}

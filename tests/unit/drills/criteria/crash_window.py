@@ -83,3 +83,14 @@ def but(one: CaseSeen, **facts: Any) -> CaseSeen:
     """The same case with other facts; None takes a fact away."""
     changed = {name: value for name, value in {**one.facts, **facts}.items() if value is not None}
     return dataclasses.replace(one, facts=changed)
+
+
+def with_drain(one: CaseSeen) -> CaseSeen:
+    """The same case with a drain that is not proven."""
+    assert one.reconciliation is not None
+    return dataclasses.replace(one, reconciliation=dataclasses.replace(one.reconciliation, undrained=UNPROVEN.lack()))
+
+
+def without_bite(one: CaseSeen) -> CaseSeen:
+    """The same case with a first fault that is not proven."""
+    return dataclasses.replace(one, changes=[dataclasses.replace(one.changes[0], bite=None), *one.changes[1:]])

@@ -23,7 +23,6 @@ from tests.unit.drills.criteria.crash_window import (
     IDS,
     NEW,
     PARAMETERS,
-    UNPROVEN,
     again,
     but,
     case,
@@ -33,6 +32,8 @@ from tests.unit.drills.criteria.crash_window import (
     once,
     queue,
     seen,
+    with_drain,
+    without_bite,
 )
 
 PASS, FAIL, UNKNOWN, NOT_RUN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN, Verdict.NOT_RUN
@@ -93,16 +94,6 @@ MAJORITY = case(
 def judged(judge: Judge, **cases: CaseSeen) -> tuple[Verdict, tuple[str, ...]]:
     found = judge(seen(**cases))
     return found.verdict, found.ids
-
-
-def with_drain(one: CaseSeen) -> CaseSeen:
-    """The same case with a drain that is not proven."""
-    assert one.reconciliation is not None
-    return dataclasses.replace(one, reconciliation=dataclasses.replace(one.reconciliation, undrained=UNPROVEN.lack()))
-
-
-def without_bite(one: CaseSeen) -> CaseSeen:
-    return dataclasses.replace(one, changes=[dataclasses.replace(one.changes[0], bite=None), *one.changes[1:]])
 
 
 MET = [

@@ -21,7 +21,7 @@ from drills.criteria.partition_lag import (
 )
 from drills.model.seen import CaseSeen, Seen
 from drills.model.verdict import Judgement, Verdict
-from tests.unit.drills.criteria.crash_window import UNPROVEN, but, checkpoint, once
+from tests.unit.drills.criteria.crash_window import but, checkpoint, once, with_drain, without_bite
 from tests.unit.drills.criteria.partition_lag import (
     HOT,
     MOVED,
@@ -91,16 +91,6 @@ ISR = case(
 def judged(judge: Judge, **cases: CaseSeen) -> tuple[Verdict, tuple[str, ...]]:
     found = judge(seen(**cases))
     return found.verdict, found.ids
-
-
-def with_drain(one: CaseSeen) -> CaseSeen:
-    """The same case with a drain that is not proven."""
-    assert one.reconciliation is not None
-    return dataclasses.replace(one, reconciliation=dataclasses.replace(one.reconciliation, undrained=UNPROVEN.lack()))
-
-
-def without_bite(one: CaseSeen) -> CaseSeen:
-    return dataclasses.replace(one, changes=[dataclasses.replace(one.changes[0], bite=None), *one.changes[1:]])
 
 
 MET: list[tuple[Judge, dict[str, CaseSeen]]] = [
