@@ -52,7 +52,7 @@ class IsrLoss(LagCase):
         if stage.target.prometheus_url is not None and stage.exporter_url is not None:
             address = urlsplit(stage.exporter_url)
             rule = f'{UNDER}{{topic="{scene.topic}"}} == 1'
-            stage.make(Watch(stage.namespace, address.netloc, address.path, ALERT, rule, str(stage.folder)))
+            stage.make(Watch(stage.namespace, address.netloc, address.path, ALERT, rule, str(stage.folder.absolute())))
 
     def steady(self, stage: Stage) -> None:
         """Three in sync; the quorum of the controllers."""
