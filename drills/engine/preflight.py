@@ -60,10 +60,10 @@ def _kafka(target: Target) -> dict[str, str]:
         return {}
     try:
         with admin(target.kafka) as client:
-            found = client.describe_features()["finalized_features"]
+            found = client.describe_features()
     except TargetError as error:
         raise Refused(f"Kafka of {target.name} can't be asked: {error}") from error
-    return {f"kafka {name}": str(level) for name, (_, level) in sorted(found.items())}
+    return {f"kafka {name}": str(one["finalized"][1]) for name, one in sorted(found.items()) if one.get("finalized")}
 
 
 def silence(target: Target, run: str, namespace: str) -> Silence:
