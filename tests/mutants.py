@@ -11,6 +11,7 @@ that it concerns the drill has to say FAIL with these IDs, or UNKNOWN; a mutant 
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -146,10 +147,16 @@ def mutants() -> dict[str, Mutant]:
 
 def main(arguments: list[str]) -> int:
     """Runs those that are named (of a drill: by its name), or all; the exit code is 1 when one was not caught."""
-    if arguments == ["--write"]:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of a drill ({', '.join(DRILLS)}) or of a mutant")
+    parser.add_argument("--write", action="store_true", help="only write docs/mutants.md from what is noted")
+    told = parser.parse_args(arguments)
+    if unknown := set(told.names) - set(DRILLS) - set(mutants()):
+        parser.error(f"no mutant is called {', '.join(sorted(unknown))}; there are {', '.join(mutants())}")
+    if told.write:
         PAGE.write_text(page(noted()))
         return 0
-    chosen = [one for name in arguments or DRILLS for one in (DRILLS[name][1] if name in DRILLS else [name])]
+    chosen = [one for name in told.names or DRILLS for one in (DRILLS[name][1] if name in DRILLS else [name])]
     name = os.environ.get("MQ_TEST_LAB")
     lab = Lab.up(name or "mutants", _systems(chosen), report=report_to(sys.stderr))
     try:
