@@ -37,10 +37,11 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test in this folder is marked `broker`."""
+    """Every test in this folder is marked `broker`; what runs side by side are its folders, each on one lab."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.broker)
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(HERE).parts[0]))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
