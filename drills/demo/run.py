@@ -29,8 +29,8 @@ def stop(name: str) -> int:
     return 0
 
 
-def start(name: str) -> int:
-    """Bring everything up, let the workload work, compare, then drill.
+def start(name: str, *, with_drill: bool = False) -> int:
+    """Bring everything up, let the workload work, compare; then drill, where that is wanted.
 
     0: every value agrees and the drill passes; 1: one does not, or it fails or proves nothing; 2: the demo can't run.
     """
@@ -47,8 +47,8 @@ def start(name: str) -> int:
         print(f"\nThe demo can't run: {error}", file=sys.stderr)
         return 2
     print(f"\n{layout(answers)}\n")
-    code = drill.play(lab, report)
-    print(f"\n{where_to_look(lab, exporter)}")
+    code = drill.play(lab, report) if with_drill else 0
+    print(where_to_look(lab, exporter, with_drill))
     wrong = [answer for answer in answers if not answer.agrees]
     if wrong:
         print(f"\n{len(wrong)} of {len(answers)} values are not what was put in.", file=sys.stderr)
@@ -157,8 +157,9 @@ def ask_until_right(lab: Lab, rows: list[Row], report: Report) -> list[Answer]:
     return answers
 
 
-def where_to_look(lab: Lab, exporter: int) -> str:
+def where_to_look(lab: Lab, exporter: int, with_drill: bool) -> str:
     """Addresses, and how to stop."""
+    evidence = f"drill         {lab.folder / drill.RUNS}/*/report.html\n" if with_drill else ""
     return (
         f"status page   http://127.0.0.1:{exporter}/\n"
         f"metrics       http://127.0.0.1:{exporter}/metrics\n"
@@ -166,6 +167,6 @@ def where_to_look(lab: Lab, exporter: int) -> str:
         f"RabbitMQ      http://127.0.0.1:{lab.ports.management(1)}/  (guest, guest)\n"
         f"Kafka         {lab.kafka.bootstrap}\n"
         f"ledger        {lab.folder / 'ledger.json'}\n"
-        f"drill         {lab.folder / drill.RUNS}/*/report.html\n"
+        f"{evidence}"
         f"stop it all   make demo-stop"
     )
