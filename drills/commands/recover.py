@@ -20,9 +20,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("run_name", metavar="RUN")
     parser.add_argument("--ledger", metavar="URL", help="where it is not in the run's folder (also $MQOPS_LEDGER)")
+    parser.add_argument("--target", metavar="T", help="where it is not found any more by what the run noted")
     parser.set_defaults(run=_recover)
 
 
 def _recover(arguments: argparse.Namespace) -> int:
     folder, note, ledger = runs.open_run(arguments.run_name, arguments.ledger)
-    return recovery.recover(folder, ledger, target_file.find(note.target), Screen(sys.stdout))
+    return recovery.recover(folder, ledger, target_file.find(arguments.target or note.target), Screen(sys.stdout))

@@ -228,7 +228,7 @@ class Driver:
     @property
     def namespace(self) -> str:
         """What the names of all that the run makes begin with."""
-        return f"drill-{self.run}"
+        return runs.namespace(self.run)
 
     @property
     def exporter_url(self) -> str | None:

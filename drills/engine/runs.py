@@ -70,7 +70,24 @@ def open_run(run: str, ledger_url: str | None = None) -> tuple[Path, Note, Ledge
     url = ledger_url or os.environ.get(LEDGER_VARIABLE) or note.ledger_url
     if (folder / "ledger.db").exists():
         url = sqlite_url(folder / "ledger.db")  # the folder may have been moved
+    _must_be_there(note.run, url)
     return folder, note, Ledger(url, note.run)
+
+
+def namespace(run: str) -> str:
+    """What the names of all that a run makes begin with."""
+    return f"drill-{run}"
+
+
+def _must_be_there(run: str, url: str) -> None:
+    """A ledger that is lost is told as that: opening it would make an empty one."""
+    parsed = sa.engine.make_url(url)
+    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").is_file():
+        raise WrongUse(
+            f"the ledger of {run} is not at {parsed.database}, and nothing else knows what the run changed. "
+            f"Bring the file back from a copy. Without one, by hand: start nodes that are down, remove what is named "
+            f"{namespace(run)}-*, and look for limits and accounts that are not as they should be (mq-drill plan)"
+        )
 
 
 def names() -> list[str]:

@@ -37,7 +37,7 @@ def find(text: str) -> Target:
     if path.is_file():
         return load(path)
     if "/" in text or text.endswith((".yaml", ".yml")):
-        raise WrongUse(f"there is no target file {text}")
+        raise WrongUse(f"there is no target file {text}: give its path with --target")
     path = lab_folder(text) / FILE
     if not path.is_file():
         there = ", ".join(lab_names()) or "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 from collections.abc import Callable
@@ -90,6 +91,31 @@ def test_a_run_whose_driver_is_killed_is_recovered_and_judged(world: World, wher
     first, second = (Verdict.PASS, Verdict.PASS) if done else (Verdict.NOT_RUN, Verdict.NOT_RUN)
     assert {1: first, 2: second} == verdicts(world)
     assert Exit.PASS == world.run(*RUN)[0] if where == "setting:inject" else True  # the target is free again
+
+
+def test_a_lost_ledger_is_told_with_what_is_left_to_do(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is made in its place: an empty ledger would say that nothing stands."""
+    world.kill_run("setting:inject")
+    folder = world.root / "runs" / world.name
+    for part in folder.glob("ledger.db*"):
+        part.unlink()
+    for command in ("recover", "analyze", "report"):
+        assert Exit.USAGE == world.call(command, world.name)
+        told = capsys.readouterr().err
+        assert f"the ledger of {world.name} is not at {folder / 'ledger.db'}" in told
+        assert f"remove what is named drill-{world.name}-*" in told
+    assert [] == list(folder.glob("ledger.db*"))
+
+
+def test_a_target_that_has_moved_is_given_to_recover(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.kill_run("setting:inject")
+    note = world.root / "runs" / world.name / "run.json"
+    target = json.loads(note.read_text())["target"]
+    note.write_text(note.read_text().replace(target, "/gone/target.yaml"))
+    assert Exit.USAGE == world.call("recover", world.name)
+    assert "there is no target file /gone/target.yaml: give its path with --target" in capsys.readouterr().err
+    assert Exit.PASS == world.call("recover", world.name, "--target", TARGET)
+    assert BEFORE == world.contents()
 
 
 def test_a_target_with_an_unrecovered_run_is_refused(world: World) -> None:
