@@ -7,6 +7,9 @@ import subprocess
 from pathlib import Path
 
 from drills.lab.errors import LabError, RefusedError
+from drills.lab.waiting import wait_for
+
+FREE = 15.0  # seconds: a process that was just ended may hold its files a moment longer
 
 
 def check_size(size: str) -> str:
@@ -44,11 +47,14 @@ def mounts_under(folder: Path) -> list[Path]:
 
 
 def unmount_under(folder: Path) -> None:
-    """Unmounts everything at or below the folder. Raises LabError when something is still in use."""
+    """Unmounts everything at or below the folder. Raises LabError when something is in use for longer than FREE."""
     for point in mounts_under(folder):
-        done = _run("umount", str(point))
-        if done.returncode != 0:
-            raise LabError(f"can't unmount {point}: {done.stderr.strip()}; see who uses it with `fuser -vm {point}`")
+        wait_for(f"{point} is unmounted", lambda point=point: _lack(point), FREE)  # type: ignore[misc]
+
+
+def _lack(point: Path) -> str | None:
+    done = _run("umount", str(point))
+    return None if done.returncode == 0 else f"{done.stderr.strip()}; see who uses it with `fuser -vm {point}`"
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:

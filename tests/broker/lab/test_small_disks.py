@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from drills.lab import Lab, RefusedError, take_down
+from drills.lab import Lab, RefusedError, take_down, tmpfs
+from drills.lab.errors import LabTimeoutError
 from drills.lab.tmpfs import mounts_under
 from drills.lab.waiting import wait_for
 from tests.broker.kafka.topic_views import create_and_await
@@ -89,3 +91,26 @@ def test_a_lab_with_small_disks_leaves_no_mount(small: Lab) -> None:
     assert 2 == len(mounts_under(small.folder))
     small.down()
     assert NOTHING == traces(small.folder, small.ports.base)
+
+
+def test_a_disk_that_is_in_use_for_a_moment_more_is_unmounted_and_one_that_stays_in_use_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        tmpfs.mount(tmp_path / "disk", "1m")
+    except RefusedError as refused:
+        pytest.skip(str(refused))
+    held = (tmp_path / "disk" / "held").open("w")
+    try:
+        monkeypatch.setattr(tmpfs, "FREE", 0.5)
+        with pytest.raises(LabTimeoutError, match=r"busy.*see who uses it with `fuser -vm "):
+            tmpfs.unmount_under(tmp_path)
+        monkeypatch.setattr(tmpfs, "FREE", 15.0)
+        released = threading.Timer(1.0, held.close)
+        released.start()
+        tmpfs.unmount_under(tmp_path)
+        released.join()
+    finally:
+        held.close()
+        tmpfs.unmount_under(tmp_path)
+    assert [] == mounts_under(tmp_path)
