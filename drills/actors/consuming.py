@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drills.actors import messages
+from drills.actors import contract, messages
+from drills.actors.contract import Unreadable
 from drills.actors.hooks import BEFORE_DB_COMMIT, Hooks
 from drills.actors.protocol import Driver
 from drills.business.handling import Business, Event, Handled
@@ -27,6 +28,7 @@ class Consuming:
         self.run, self.case, self.name = options["run"], options["case"], options["name"]
         self.mutant: str | None = options.get("mutant")
         self.victim: str | None = options.get("victim")
+        self.reader: int = options.get("reader", 0)  # the version of the contract that it reads; 0: none
         self.ledger = Ledger(options["ledger_url"], self.run)
         has_inbox = self.mutant != NO_INBOX
         self.business = Business(
@@ -34,14 +36,20 @@ class Consuming:
         )
         self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
 
-    def read(self, body: bytes, place: str) -> tuple[Event, int] | None:
-        """The event of what came and its amount; None for what is no message, which then is in quarantine."""
-        try:
-            fields = messages.read(body)
-        except ValueError as error:
-            self.business.set_aside(Event("", body, place), f"not a message: {error}")
-            return None
-        return Event(messages.account_id(fields, self.run, self.case), body, place), fields["amount"]
+    def read(self, body: bytes, place: str) -> tuple[Event, int]:
+        """The event of what came and its amount. Raises Unreadable: it is to be set aside, with these bytes."""
+        if self.reader:
+            found = contract.read(body, self.reader, self.mutant)
+        else:
+            found = messages.read(body)
+        return Event(messages.account_id(found, self.run, self.case), body, place, found.fields), found.amount
+
+    def set_aside(self, body: bytes, place: str, error: Unreadable) -> None:
+        """Puts what could not be read into quarantine; durable when it returns."""
+        self.business.set_aside(
+            Event("", body, place), str(error), error_class=error.error_class, fingerprint=error.fingerprint
+        )
+        self.driver.say("set_aside", place=place, error_class=error.error_class)
 
     def skips(self, event: Event) -> bool:
         """Whether the wrong design leaves this one undone."""

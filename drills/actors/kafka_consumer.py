@@ -1,7 +1,7 @@
 """A consumer of Kafka: one record at a time, the business in one transaction, then the offset, by hand.
 
 Commands: join (hold: partitions), let (partitions), stop. Events: ready, assigned, held, delivered, handled, committed,
-sentinel, not_committed, trouble, lost.
+set_aside, dead_letter, sentinel, not_committed, trouble, lost.
 
 One thread polls, handles and commits, so that a held handler polls no more: heartbeats go on for as long as
 `max.poll.interval.ms`, which is longer than any case. A held *partition* (the barrier) is paused, and polling goes on.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from queue import Empty
 from typing import Any
 
@@ -18,7 +19,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from drills.actors import messages
 from drills.actors.consuming import Consuming
-from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
+from drills.actors.contract import Unreadable
+from drills.actors.dead_letters import DeadLetters
+from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, AFTER_DEAD_LETTER_BEFORE_COMMIT
 from drills.actors.protocol import Driver
 
 LOOK = 0.1  # seconds: how late a command may be noticed
@@ -52,11 +55,16 @@ class KafkaWorker(Consuming):
         self.mine: set[int] = set()
         about = {"group.id": options["group"], "client.id": self.name.replace("/", ".")}
         self.client = Consumer({**options["client"], **PINNED, **about})
+        self.dead_letters: DeadLetters | None = None
+        if "dead_letters" in options:
+            self.dead_letters = DeadLetters(
+                options["client"], options["dead_letters"], options["transactional_id"], self.client, self.mutant
+            )
 
     def main(self) -> int:
         """Works until it is told to stop, or can't go on; the exit code."""
         self.driver.listen(self.hooks)
-        self.driver.say("ready", strategy=STRATEGY)
+        self.driver.say("ready", strategy=STRATEGY, reader=self.reader)
         joined = False
         while True:
             command = self._command(0.0 if joined else LOOK)
@@ -132,11 +140,11 @@ class KafkaWorker(Consuming):
 
     def _handle(self, record: Any) -> None:
         place = f"{self.topic}/{record.partition()}/{record.offset()}"
-        found = self.read(record.value() or b"", place)
-        if found is None:
-            self._commit(record, "")
+        try:
+            event, amount = self.read(record.value() or b"", place)
+        except Unreadable as error:
+            self._put_away(record, place, error)
             return
-        event, amount = found
         if messages.is_sentinel(event.event_id):
             if self._commit(record, event.event_id):
                 self.driver.say("sentinel", event_id=event.event_id)
@@ -149,6 +157,21 @@ class KafkaWorker(Consuming):
         self._commit(record, event.event_id)
         if self.mutant == COMMITS_HELD:
             self._commit_held()
+
+    def _put_away(self, record: Any, place: str, error: Unreadable) -> None:
+        """What can't be read goes to the dead-letter topic, or into quarantine; it comes again when that fails."""
+        if self.dead_letters is None:
+            self.set_aside(record.value() or b"", place, error)
+            self._commit(record, "")
+            return
+        try:
+            held = partial(self.hooks.reach, AFTER_DEAD_LETTER_BEFORE_COMMIT, place)
+            self.dead_letters.move(record, place, error, held)
+        except KafkaException as failure:
+            self.driver.say("trouble", reason=str(failure))
+            self._again(record)
+            return
+        self.driver.say("dead_letter", place=place, error_class=error.error_class)
 
     # offsets
 

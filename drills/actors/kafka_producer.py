@@ -115,7 +115,7 @@ class KafkaPublisher(Publishing):
             self._reported(attempt, error, record)
 
         try:
-            body = message.body(self.run, self.case)
+            body = message.body(self.run, self.case, self.writer)
             self.client.produce(self.topic, body, key=key, on_delivery=reported, **where)
         except (KafkaException, BufferError) as error:
             self.settle(attempt, Outcome.NACKED, error=str(error), sent=False)

@@ -1,43 +1,60 @@
-"""The message of one event: JSON that names its run, its case and itself, the same bytes for the same event."""
+"""The message of one event: JSON that names its run, its case and itself, the same bytes for the same event.
+
+Where a case has a contract of its own (drills/actors/contract.py), a worker is told which version it writes or reads.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from drills.actors import contract
+from drills.actors.contract import Read, Unreadable
+from drills.actors.partitioner import account_of
 
 SENTINEL = "sentinel-"  # IDs that begin so prove a drain; they are no events and in no account
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An event to publish. `amount`: what it adds; `salt`: drawn from the run's seed, so that runs differ in bytes."""
+    """An event to publish. `amount`: what it adds; `salt`: drawn from the run's seed, so that runs differ in bytes.
+
+    `raw`: bytes in hexadecimal that are sent as they are, such as what no reader can read.
+    """
 
     event_id: str
     amount: int = 1
     salt: str = ""
+    raw: str = ""
 
-    def body(self, run: str, case: str) -> bytes:
-        """Its bytes."""
+    def body(self, run: str, case: str, writer: int = 0) -> bytes:
+        """Its bytes. `writer`: the version of the contract that is written; 0 where there is none."""
+        if self.raw:
+            return bytes.fromhex(self.raw)
+        if writer:
+            return contract.write(writer, self.event_id, account_of(self.event_id), self.amount, run, case)
         fields = {"run": run, "case": case, "event_id": self.event_id, "amount": self.amount, "salt": self.salt}
         return json.dumps(fields, sort_keys=True).encode()
 
 
-def read(body: bytes) -> Mapping[str, Any]:
-    """The fields of a message. Raises ValueError when the bytes are no message."""
-    found = json.loads(body)
+def read(body: bytes) -> Read:
+    """A message. Raises Unreadable when the bytes are none."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(contract.MALFORMED, str(error)) from None
     if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in ("run", "case", "event_id")):
-        raise ValueError("not an object with run, case and event_id")
+        raise Unreadable(contract.INVALID, "not an object with run, case and event_id")
     if not isinstance(found.get("amount"), int):
-        raise ValueError("no whole amount")
-    return found
+        raise Unreadable(contract.INVALID, "no whole amount")
+    return Read(found["run"], found["case"], found["event_id"], found["amount"], None)
 
 
-def account_id(fields: Mapping[str, Any], run: str, case: str) -> str:
+def account_id(event: Read, run: str, case: str) -> str:
     """The ID under which an event is counted: of another run or case, it is counted as a stranger."""
-    event: str = fields["event_id"]
-    return event if (fields["run"], fields["case"]) == (run, case) else f"{fields['run']}/{fields['case']}/{event}"
+    mine = (event.run, event.case) == (run, case)
+    return event.event_id if mine else f"{event.run}/{event.case}/{event.event_id}"
 
 
 def is_sentinel(event_id: str) -> bool:

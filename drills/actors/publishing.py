@@ -38,6 +38,7 @@ class Publishing:
         self.driver = driver
         self.run, self.case, self.name = options["run"], options["case"], options["name"]
         self.mutant: str | None = options.get("mutant")
+        self.writer: int = options.get("writer", 0)  # the version of the contract that it writes; 0: none
         self.ledger = Ledger(options["ledger_url"], self.run)
         self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
 

@@ -1,6 +1,7 @@
 """A consumer of RabbitMQ: one handler thread, acks on the channel of the delivery, the business in one transaction.
 
-Commands: start, stop. Events: ready, started, delivered, handled (with the outcome), acked, sentinel, lost, failed.
+Commands: start, stop. Events: ready, started, delivered, handled (with the outcome), acked, set_aside,
+sentinel, lost, failed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from drills.actors import messages
 from drills.actors.consuming import Consuming
-from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
+from drills.actors.contract import Unreadable
+from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, AFTER_QUARANTINE_BEFORE_ACK
 from drills.actors.protocol import Driver
 from drills.actors.rabbitmq_link import Link, LinkError
 from drills.business.handling import Event
@@ -21,6 +23,7 @@ LOOK = 0.1  # seconds: how late a command may be noticed
 # named wrong designs, for negative controls and for the proof of the drill, beside those of `consuming`
 ACK_BEFORE_COMMIT = "ack_before_commit"
 REDELIVERY_HIDDEN = "redelivery_hidden"
+ACKS_POISON_FIRST = "acks_poison_first"  # before it is in quarantine
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Delivery:
     tag: int
     redelivered: bool
     count: int | None  # x-delivery-count, which quorum queues add from the second delivery on
+    message_id: str  # "" when the publisher gave none
     body: bytes
 
 
@@ -52,7 +56,7 @@ class Consumer(Consuming):
         except LinkError as error:
             self.driver.say("failed", reason=str(error))
             return 1
-        self.driver.say("ready")
+        self.driver.say("ready", reader=self.reader)
         while True:
             try:
                 if self.driver.commands.get_nowait()["do"] == "stop":
@@ -74,7 +78,8 @@ class Consumer(Consuming):
     def _delivered(self, _channel: Any, method: Any, properties: Any, body: bytes) -> None:
         """In the I/O thread."""
         count = (properties.headers or {}).get("x-delivery-count")
-        self.deliveries.put(Delivery(method.delivery_tag, method.redelivered, count, body))
+        name = properties.message_id or ""
+        self.deliveries.put(Delivery(method.delivery_tag, method.redelivered, count, name, body))
 
     def _handle_next(self) -> bool:
         """Waits a moment for one delivery and handles it; False when the channel is lost."""
@@ -89,11 +94,11 @@ class Consumer(Consuming):
         return True
 
     def _handle(self, delivery: Delivery) -> None:
-        found = self.read(delivery.body, self.queue)
-        if found is None:
-            self._ack(delivery, "")
+        try:
+            event, amount = self.read(delivery.body, self.queue)
+        except Unreadable as error:
+            self._put_away(delivery, error)
             return
-        event, amount = found
         if messages.is_sentinel(event.event_id):
             self._ack(delivery, event.event_id)
             self.driver.say("sentinel", event_id=event.event_id)
@@ -108,6 +113,18 @@ class Consumer(Consuming):
             self.apply(event, amount)
             self.hooks.reach(AFTER_DB_COMMIT_BEFORE_ACK, event.event_id)
             self._ack(delivery, event.event_id)
+
+    def _put_away(self, delivery: Delivery, error: Unreadable) -> None:
+        """Into quarantine, and only then acked."""
+        place = f"{self.queue}/{delivery.message_id}"
+        if self.mutant == ACKS_POISON_FIRST:
+            self._ack(delivery, "")
+            self.hooks.reach(AFTER_QUARANTINE_BEFORE_ACK, place)
+            self.set_aside(delivery.body, place, error)
+            return
+        self.set_aside(delivery.body, place, error)
+        self.hooks.reach(AFTER_QUARANTINE_BEFORE_ACK, place)
+        self._ack(delivery, "")
 
     def _note(self, delivery: Delivery, event: Event) -> None:
         redelivered = delivery.redelivered and self.mutant != REDELIVERY_HIDDEN

@@ -26,10 +26,18 @@ class Link:
     Callbacks run in that thread. `lost` is called once, with the reason, when the channel closes by itself.
     """
 
-    def __init__(self, options: Mapping[str, Any], lost: Callable[[str], None]) -> None:
-        """Options: `amqp` (URLs without a vhost, tried in their order), `vhost`, `ca_file` (for amqps)."""
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        lost: Callable[[str], None],
+        blocked: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Options: `amqp` (URLs without a vhost, tried in their order), `vhost`, `ca_file` (for amqps).
+
+        `blocked`: the broker says that it reads no more of this connection for now, and why.
+        """
         self._configs = [_parameters(url, options) for url in options["amqp"]]
-        self._lost = lost
+        self._lost, self._blocked = lost, blocked
         self._opened = threading.Event()
         self._failure: str | None = None
         self._closing = False
@@ -93,6 +101,7 @@ class Link:
             return
         self.connection = made
         made.add_on_close_callback(self._connection_closed)
+        made.add_on_connection_blocked_callback(lambda _connection, frame: self._blocked(frame.method.reason))
         made.channel(on_open_callback=self._channel_open)
 
     def _channel_open(self, channel: Any) -> None:

@@ -1,7 +1,7 @@
 """A publisher to RabbitMQ: PENDING in the ledger before each send, confirms, returns, nacks and its own deadline.
 
 Commands: publish (events, confirm_seconds), retry (events, confirm_seconds), sentinel (event_id), stop. Events:
-ready, outcome, settled (all attempts of a command have an outcome), retrying, sentinel_confirmed, lost, failed.
+ready, outcome, settled (all attempts of a command have an outcome), retrying, sentinel_confirmed, blocked, lost, failed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ class Publisher(Publishing):
         super().__init__(driver)
         self.queue: str = driver.options["queue"]
         self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self.link = Link(driver.options, lambda reason: self.answers.put(Answer("lost", detail={"reason": reason})))
+        self.link = Link(
+            driver.options,
+            lambda reason: self.answers.put(Answer("lost", detail={"reason": reason})),
+            lambda reason: driver.say("blocked", reason=reason),
+        )
         self.open: dict[int, Open] = {}
         self._sent = 0
         self._confirmed_up_to = 0
@@ -92,7 +96,7 @@ class Publisher(Publishing):
 
     def _send(self, attempt: Open, message: Message) -> None:
         properties = pika.BasicProperties(message_id=message.event_id, delivery_mode=2, content_type="application/json")
-        body = message.body(self.run, self.case)
+        body = message.body(self.run, self.case, self.writer)
 
         def publish() -> None:
             self.link.channel.basic_publish("", self.queue, body, properties, mandatory=True)

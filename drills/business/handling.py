@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,11 +27,12 @@ class Handled(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it came. `place`: where it came from; `body`: its bytes, unchanged."""
+    """An event as it came. `place`: where it came from; `body`: its bytes, unchanged; `fields`: as they were read."""
 
     event_id: str
     body: bytes
     place: str
+    fields: Mapping[str, Any] | None = None
 
     @property
     def payload_hash(self) -> str:
@@ -48,8 +49,9 @@ class Business:
         self._has_inbox = has_inbox
 
     def create(self) -> None:
-        """Makes the tables that are not there yet, and the counter at 0."""
+        """Makes the tables that are not there yet, and the counter at 0. Raises LookupError for those of a version before."""
         tables.metadata.create_all(self._engine)
+        self._must_be_ours()
         with self._engine.begin() as connection:
             connection.execute(_if_absent(connection, tables.counters).values(**self._where, value=0))
 
@@ -71,7 +73,8 @@ class Business:
         if self._has_inbox and not self._mark(connection, event):
             same = self._marked_hash(connection, event.event_id) == event.payload_hash
             return Handled.REPEATED if same else Handled.CONFLICT
-        row = {"event_id": event.event_id, "worker": worker, "at": time.time()}
+        fields = None if event.fields is None else dict(event.fields)
+        row = {"event_id": event.event_id, "worker": worker, "at": time.time(), "fields": fields}
         connection.execute(sa.insert(tables.effects).values(**self._where, **row))
         mine = [tables.counters.c[name] == value for name, value in self._where.items()]
         value = tables.counters.c.value + amount
@@ -79,12 +82,29 @@ class Business:
             raise LookupError(f"the counter of {self._where} is gone")
         return Handled.APPLIED
 
-    def set_aside(self, event: Event, reason: str) -> None:
-        """Puts an event into quarantine, with its bytes; durable when it returns."""
-        row = {"event_id": event.event_id, "reason": reason, "body": event.body, "payload_hash": event.payload_hash}
+    def set_aside(self, event: Event, reason: str, *, error_class: str = "", fingerprint: str = "") -> None:
+        """Puts an event into quarantine, with its bytes; durable when it returns.
+
+        The same bytes from the same place, handed out again, are there once.
+        """
+        same = {"event_id": event.event_id, "payload_hash": event.payload_hash, "place": event.place}
+        row = {"reason": reason, "error_class": error_class, "fingerprint": fingerprint, "body": event.body}
+        columns = tables.quarantine.c
+        mine = [columns[name] == value for name, value in {**self._where, **same}.items()]
         with self._engine.begin() as connection:
-            values = {**self._where, **row, "place": event.place, "at": time.time()}
-            connection.execute(sa.insert(tables.quarantine).values(**values))
+            if connection.scalar(sa.select(columns.number).where(*mine)) is None:
+                values = {**self._where, **same, **row, "at": time.time()}
+                connection.execute(sa.insert(tables.quarantine).values(**values))
+
+    def _must_be_ours(self) -> None:
+        there = sa.inspect(self._engine)
+        for table in tables.metadata.sorted_tables:
+            lacking = {column.name for column in table.columns} - {one["name"] for one in there.get_columns(table.name)}
+            if lacking:
+                raise LookupError(
+                    f"the business database has a table {table.name} of an older version, without "
+                    f"{', '.join(sorted(lacking))}: name an empty database"
+                )
 
     def _mark(self, connection: sa.Connection, event: Event) -> bool:
         """Whether the marker is new."""

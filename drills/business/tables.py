@@ -37,6 +37,7 @@ effects = sa.Table(
     sa.Column("event_id", _NAME, nullable=False),  # one row for each time it was applied
     sa.Column("worker", _NAME, nullable=False),
     sa.Column("at", sa.Float, nullable=False),  # seconds since 1970
+    sa.Column("fields", sa.JSON),  # of the contract, with the values after decoding; null where there is none
 )
 
 quarantine = sa.Table(
@@ -48,6 +49,8 @@ quarantine = sa.Table(
     sa.Column("handler_id", _NAME, nullable=False),
     sa.Column("event_id", _NAME, nullable=False),  # "" when the bytes name none
     sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("error_class", _NAME, nullable=False),  # malformed, invalid, unsupported_version; "" for a conflict
+    sa.Column("fingerprint", sa.String(64), nullable=False),  # SHA-256 of the reader's schema; "" where there is none
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Column("payload_hash", sa.String(64), nullable=False),
     sa.Column("place", _NAME, nullable=False),  # queue, or topic/partition/offset

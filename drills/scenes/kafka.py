@@ -40,14 +40,21 @@ class Scene(KafkaReadings):
         made.await_event("ready", READY)
         return made
 
-    def producer(self, name: str = "producer", settings: Mapping[str, Any] | None = None) -> Worker:
+    def producer(self, name: str = "producer", settings: Mapping[str, Any] | None = None, **options: Any) -> Worker:
         """A producer that has the topic's metadata."""
         chosen = dict(IN_ORDER if settings is None else settings)
-        return self.worker(PRODUCER, name, mutant=self.wrong.publisher, settings=chosen)
+        return self.worker(PRODUCER, name, mutant=self.wrong.publisher, settings=chosen, **options)
 
-    def consumer(self, name: str = "consumer", hold: Sequence[int] = ()) -> Worker:
-        """A consumer that joins the group. `hold`: partitions of which it handles nothing until it is told."""
-        made = self.worker(CONSUMER, name, mutant=self.wrong.consumer, victim=self.wrong.victim)
+    def consumer(
+        self, name: str = "consumer", hold: Sequence[int] = (), arm: tuple[str, str] | None = None, **options: Any
+    ) -> Worker:
+        """A consumer that joins the group. `hold`: partitions of which it handles nothing until it is told.
+
+        `arm`: a hook and an event at which it is held.
+        """
+        made = self.worker(CONSUMER, name, mutant=self.wrong.consumer, victim=self.wrong.victim, **options)
+        if arm is not None:
+            made.arm(*arm)
         made.send("join", hold=list(hold))
         return made
 

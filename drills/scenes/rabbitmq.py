@@ -55,14 +55,16 @@ class Scene(BusinessScene):
         made.await_event("ready", READY)
         return made
 
-    def publisher(self, name: str = "publisher", nodes: Sequence[str] | None = None) -> Worker:
+    def publisher(self, name: str = "publisher", nodes: Sequence[str] | None = None, **options: Any) -> Worker:
         """A publisher that is connected."""
-        return self.worker(PUBLISHER, name, nodes, mutant=self.wrong.publisher)
+        return self.worker(PUBLISHER, name, nodes, mutant=self.wrong.publisher, **options)
 
-    def consumer(self, name: str = "consumer", nodes: Sequence[str] | None = None, design: str | None = None) -> Worker:
+    def consumer(
+        self, name: str = "consumer", nodes: Sequence[str] | None = None, design: str | None = None, **options: Any
+    ) -> Worker:
         """A consumer that is connected and does not consume yet. `design`: the wrong one of a negative control."""
         chosen = design or self.wrong.consumer
-        return self.worker(CONSUMER, name, nodes, mutant=chosen, victim=self.wrong.victim, prefetch=1)
+        return self.worker(CONSUMER, name, nodes, mutant=chosen, victim=self.wrong.victim, prefetch=1, **options)
 
     def publish(self, worker: Worker, messages: Sequence[Mapping[str, Any]]) -> None:
         """Publishes, and waits until each has an outcome in the ledger."""

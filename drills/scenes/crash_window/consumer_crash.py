@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
 from drills.engine.stage import Stage
-from drills.scenes.crash_window.case import CrashCase
+from drills.scenes.queue_case import QueueCase
 from drills.scenes.wrong import Wrong
 
 
-class ConsumerCrash(CrashCase):
+class ConsumerCrash(QueueCase):
     """`design`: the wrong one of a negative control; the consumer that goes on has the right one."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.scenes import wrong as wrongs
-from drills.scenes.crash_window.case import ReplicatedCase
+from drills.scenes.queue_case import ReplicatedCase
 from drills.scenes.rabbitmq import API
 
 

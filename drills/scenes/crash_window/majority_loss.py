@@ -11,7 +11,7 @@ from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
-from drills.scenes.crash_window.case import ReplicatedCase
+from drills.scenes.queue_case import ReplicatedCase
 from drills.scenes.rabbitmq import QUEUE
 from drills.scenes.scene import LEDGER
 from drills.targets.target import RabbitAddress

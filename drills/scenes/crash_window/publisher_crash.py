@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from drills.actors.hooks import AFTER_CONFIRM_BEFORE_LEDGER
 from drills.engine.stage import Stage
-from drills.scenes.crash_window.case import CrashCase
+from drills.scenes.queue_case import QueueCase
 
 
-class PublisherCrash(CrashCase):
+class PublisherCrash(QueueCase):
     """One event, U001. It shows a publisher that can't know, and not a confirm that the network lost."""
 
     fault = f"SIGKILL to the publisher while U001 is held at {AFTER_CONFIRM_BEFORE_LEDGER}"

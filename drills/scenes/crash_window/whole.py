@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from drills.engine.stage import Stage
-from drills.scenes.crash_window.case import CrashCase
+from drills.scenes.queue_case import QueueCase
 from drills.scenes.wrong import Wrong
 
 
-class Baseline(CrashCase):
+class Baseline(QueueCase):
     """Everything is confirmed and queued before the consumer begins."""
 
     def fixture(self, stage: Stage) -> None:
@@ -27,7 +27,7 @@ class Baseline(CrashCase):
         self.consumer.send("start")
 
 
-class SameIdTwice(CrashCase):
+class SameIdTwice(QueueCase):
     """One event comes twice, and in the right design a third time with another payload."""
 
     def __init__(

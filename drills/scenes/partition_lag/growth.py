@@ -6,13 +6,13 @@ from drills.engine.stage import Stage
 from drills.faults.partitions import Partitions, refused
 from drills.scenes import wrong as wrongs
 from drills.scenes.kafka_readings import ADMIN
-from drills.scenes.partition_lag.case import LagCase
+from drills.scenes.topic_case import TopicCase
 from drills.targets.target import TargetError
 
 MORE = 6
 
 
-class RaiseHeld(LagCase):
+class RaiseHeld(TopicCase):
     """The negative control: the old records are held, and the accounts that moved overtake themselves."""
 
     partitions_at_the_end = MORE
@@ -55,7 +55,7 @@ class RaiseHeld(LagCase):
             one.send("let", partitions=list(range(self.partitions)))
 
 
-class RaiseDrained(LagCase):
+class RaiseDrained(TopicCase):
     """The right way: the producer is stopped, everything is drained, then partitions are raised."""
 
     partitions_at_the_end = MORE

@@ -12,7 +12,7 @@ from drills.faults.stop_node import StopNode
 from drills.faults.watch import Watch
 from drills.scenes import wrong as wrongs
 from drills.scenes.kafka_readings import ADMIN, PAGE
-from drills.scenes.partition_lag.case import LagCase
+from drills.scenes.topic_case import TopicCase
 from drills.scenes.scene import LEDGER
 from drills.witness import exporter_page
 from drills.witness.prometheus_api import Prometheus
@@ -30,7 +30,7 @@ ONE_TRY = {
 }
 
 
-class IsrLoss(LagCase):
+class IsrLoss(TopicCase):
     """One partition with three replicas; ten A events at two in sync, ten B events at one."""
 
     about_quorum_loss = True

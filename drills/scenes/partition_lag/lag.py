@@ -8,7 +8,7 @@ from drills.engine.stage import Stage
 from drills.ledger import tables
 from drills.scenes import wrong as wrongs
 from drills.scenes.kafka_readings import STABLE
-from drills.scenes.partition_lag.case import LagCase
+from drills.scenes.topic_case import TopicCase
 from drills.scenes.scene import LEDGER
 from drills.scenes.wrong import Wrong
 from drills.witness.kafka import GroupReading
@@ -17,7 +17,7 @@ GROWS = 4.0  # seconds of age more, before the age is believed to grow: two poll
 GROWN = 30.0  # seconds until it must have grown
 
 
-class Balanced(LagCase):
+class Balanced(TopicCase):
     """Every partition gets as much; the lag is read before anybody consumes."""
 
     def fixture(self, stage: Stage) -> None:
@@ -37,7 +37,7 @@ class Balanced(LagCase):
         self.consumers = [self.scene(stage).consumer()]
 
 
-class Hot(LagCase):
+class Hot(TopicCase):
     """One account is hot. Partitions 1 and 2 are done while partition 0 is held."""
 
     profile = "hot"
@@ -83,7 +83,7 @@ class Hot(LagCase):
             one.send("let", partitions=[0])
 
 
-class GroupOf(LagCase):
+class GroupOf(TopicCase):
     """A group of so many members on three partitions."""
 
     def __init__(self, members: int, wrong: Wrong) -> None:

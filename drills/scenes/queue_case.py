@@ -1,4 +1,4 @@
-"""What all cases of `crash-window` share: a scene of their own, and the end: drain and account."""
+"""What all cases on a queue of RabbitMQ share: a scene of their own, and the end: drain and account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLACE = (
 )
 
 
-class CrashCase(Case):
+class QueueCase(Case):
     """`negative_control`: a negative control, a wrong design on purpose; it is no evidence for the right one."""
 
     fault = "no fault"
@@ -65,7 +65,7 @@ class CrashCase(Case):
         self.scene(stage).account()
 
 
-class ReplicatedCase(CrashCase):
+class ReplicatedCase(QueueCase):
     """Begins with all events confirmed on three replicas, and nobody who reads them."""
 
     def fixture(self, stage: Stage) -> None:

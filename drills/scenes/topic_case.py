@@ -1,4 +1,4 @@
-"""What all cases of `partition-lag` share: a scene of their own, and the end: drain and account."""
+"""What all cases on a topic of Kafka share: a scene of their own, and the end: drain and account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drills.scenes.kafka import Scene
 from drills.scenes.wrong import Wrong
 
 
-class LagCase(Case):
+class TopicCase(Case):
     """`profile`: which events it has, of the parameter `ids`. `partitions`: of its topic, at first and at the end."""
 
     profile = "balanced"
