@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drills.actors import contract, messages
-from drills.actors.contract import Unreadable
+from drills.actors.contract import UnreadableError
 from drills.actors.hooks import BEFORE_DB_COMMIT, Hooks
 from drills.actors.protocol import Driver
 from drills.business.handling import Business, Event, Handled
@@ -37,14 +37,11 @@ class Consuming:
         self.hooks = Hooks(self.ledger, self.case, self.name, driver.say)
 
     def read(self, body: bytes, place: str) -> tuple[Event, int]:
-        """The event of what came and its amount. Raises Unreadable: it is to be set aside, with these bytes."""
-        if self.reader:
-            found = contract.read(body, self.reader, self.mutant)
-        else:
-            found = messages.read(body)
+        """The event of what came and its amount. Raises UnreadableError: it is to be set aside, with these bytes."""
+        found = contract.read(body, self.reader, self.mutant) if self.reader else messages.read(body)
         return Event(messages.account_id(found, self.run, self.case), body, place, found.fields), found.amount
 
-    def set_aside(self, body: bytes, place: str, error: Unreadable) -> None:
+    def set_aside(self, body: bytes, place: str, error: UnreadableError) -> None:
         """Puts what could not be read into quarantine; durable when it returns."""
         self.business.set_aside(
             Event("", body, place), str(error), error_class=error.error_class, fingerprint=error.fingerprint

@@ -1,7 +1,7 @@
 """The events' contract: JSON in two versions, and two readers of them, each of which takes both.
 
-v1 has `event_id`, `accountId`, `amountMinor`; v2 adds `currency`. Reader 1 ignores fields that it does not know; reader 2
-takes VND where there is no currency. Readers get raw bytes; what they can't read they name, so that it is set aside.
+v1 has `event_id`, `accountId`, `amountMinor`; v2 adds `currency`. Reader 1 ignores fields that it does not know;
+reader 2 takes VND where there is no currency. Readers get raw bytes, and say of what they can't read why they can't.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ STRICT = "strict"  # unknown fields are refused
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-class Unreadable(ValueError):
-    """Bytes that are no event. `error_class`: malformed, invalid or unsupported_version; `fingerprint`: the reader's."""
+class UnreadableError(ValueError):
+    """Bytes that are no event. `error_class`: MALFORMED, INVALID or UNSUPPORTED; `fingerprint`: the reader's."""
 
     def __init__(self, error_class: str, reason: str, fingerprint: str = "") -> None:
         super().__init__(f"{error_class}: {reason}")
@@ -88,23 +88,23 @@ def write(version: int, event_id: str, account: str, amount: int, run: str, case
 
 
 def read(body: bytes, version: int, wrong: str | None = None) -> Read:
-    """The event as reader 1 or 2 understands it. Raises Unreadable, whatever the bytes are."""
+    """The event as reader 1 or 2 understands it. Raises UnreadableError, whatever the bytes are."""
     reader = WRONG.get((version, wrong or ""), READERS[version])
     mark = fingerprint(version)
     try:
         found = pydantic_core.from_json(body)  # bounded: a thousand nested brackets are an error, not the end
     except ValueError as error:
-        raise Unreadable(MALFORMED, str(error), mark) from None
+        raise UnreadableError(MALFORMED, str(error), mark) from None
     if not isinstance(found, dict):
-        raise Unreadable(MALFORMED, f"not an object but {type(found).__name__}", mark)
+        raise UnreadableError(MALFORMED, f"not an object but {type(found).__name__}", mark)
     written = found.get("schema_version", 1)
     if written not in SUPPORTED or isinstance(written, bool):
-        raise Unreadable(UNSUPPORTED, f"schema_version {str(written)[:50]} is none of {SUPPORTED}", mark)
+        raise UnreadableError(UNSUPPORTED, f"schema_version {str(written)[:50]} is none of {SUPPORTED}", mark)
     try:
         event = reader.model_validate(found)
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
-        raise Unreadable(INVALID, told[:500], mark) from None
+        raise UnreadableError(INVALID, told[:500], mark) from None
     fields = event.model_dump(by_alias=True, exclude={"run", "case", "schema_version"})
     return Read(event.run, event.case, event.event_id, event.amount_minor, fields)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from drills.actors.contract import Unreadable
+from drills.actors.contract import UnreadableError
 from drills.business.handling import Event
 
 OPEN = 60.0  # seconds until the coordinator has fenced whoever had the transactional ID before
@@ -30,7 +30,7 @@ class DeadLetters:
         self._producer = Producer({**client, **settings})
         self._producer.init_transactions(OPEN)
 
-    def move(self, record: Any, place: str, error: Unreadable, before_commit: Callable[[], None]) -> None:
+    def move(self, record: Any, place: str, error: UnreadableError, before_commit: Callable[[], None]) -> None:
         """Returns when both are committed. Raises KafkaException: then neither is, and the record comes again."""
         behind = [TopicPartition(record.topic(), record.partition(), record.offset() + 1)]
         if self._mutant == OFFSET_APART:
@@ -53,7 +53,7 @@ class DeadLetters:
             raise
 
 
-def _headers(record: Any, place: str, error: Unreadable) -> list[tuple[str, str | bytes]]:
+def _headers(record: Any, place: str, error: UnreadableError) -> list[tuple[str, str | bytes]]:
     return [
         (SOURCE, place),
         (HASH, Event("", record.value() or b"", place).payload_hash),

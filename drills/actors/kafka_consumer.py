@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from drills.actors import messages
 from drills.actors.consuming import Consuming
-from drills.actors.contract import Unreadable
+from drills.actors.contract import UnreadableError
 from drills.actors.dead_letters import DeadLetters
 from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, AFTER_DEAD_LETTER_BEFORE_COMMIT
 from drills.actors.protocol import Driver
@@ -142,7 +142,7 @@ class KafkaWorker(Consuming):
         place = f"{self.topic}/{record.partition()}/{record.offset()}"
         try:
             event, amount = self.read(record.value() or b"", place)
-        except Unreadable as error:
+        except UnreadableError as error:
             self._put_away(record, place, error)
             return
         if messages.is_sentinel(event.event_id):
@@ -158,7 +158,7 @@ class KafkaWorker(Consuming):
         if self.mutant == COMMITS_HELD:
             self._commit_held()
 
-    def _put_away(self, record: Any, place: str, error: Unreadable) -> None:
+    def _put_away(self, record: Any, place: str, error: UnreadableError) -> None:
         """What can't be read goes to the dead-letter topic, or into quarantine; it comes again when that fails."""
         if self.dead_letters is None:
             self.set_aside(record.value() or b"", place, error)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from drills.actors import contract
-from drills.actors.contract import Read, Unreadable
+from drills.actors.contract import Read, UnreadableError
 from drills.actors.partitioner import account_of
 
 SENTINEL = "sentinel-"  # IDs that begin so prove a drain; they are no events and in no account
@@ -39,15 +38,15 @@ class Message:
 
 
 def read(body: bytes) -> Read:
-    """A message. Raises Unreadable when the bytes are none."""
+    """A message. Raises UnreadableError when the bytes are none."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(contract.MALFORMED, str(error)) from None
+        raise UnreadableError(contract.MALFORMED, str(error)) from None
     if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in ("run", "case", "event_id")):
-        raise Unreadable(contract.INVALID, "not an object with run, case and event_id")
+        raise UnreadableError(contract.INVALID, "not an object with run, case and event_id")
     if not isinstance(found.get("amount"), int):
-        raise Unreadable(contract.INVALID, "no whole amount")
+        raise UnreadableError(contract.INVALID, "no whole amount")
     return Read(found["run"], found["case"], found["event_id"], found["amount"], None)
 
 

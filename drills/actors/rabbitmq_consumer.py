@@ -13,7 +13,7 @@ from typing import Any
 
 from drills.actors import messages
 from drills.actors.consuming import Consuming
-from drills.actors.contract import Unreadable
+from drills.actors.contract import UnreadableError
 from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK, AFTER_QUARANTINE_BEFORE_ACK
 from drills.actors.protocol import Driver
 from drills.actors.rabbitmq_link import Link, LinkError
@@ -96,7 +96,7 @@ class Consumer(Consuming):
     def _handle(self, delivery: Delivery) -> None:
         try:
             event, amount = self.read(delivery.body, self.queue)
-        except Unreadable as error:
+        except UnreadableError as error:
             self._put_away(delivery, error)
             return
         if messages.is_sentinel(event.event_id):
@@ -114,7 +114,7 @@ class Consumer(Consuming):
             self.hooks.reach(AFTER_DB_COMMIT_BEFORE_ACK, event.event_id)
             self._ack(delivery, event.event_id)
 
-    def _put_away(self, delivery: Delivery, error: Unreadable) -> None:
+    def _put_away(self, delivery: Delivery, error: UnreadableError) -> None:
         """Into quarantine, and only then acked."""
         place = f"{self.queue}/{delivery.message_id}"
         if self.mutant == ACKS_POISON_FIRST:

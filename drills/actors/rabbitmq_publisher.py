@@ -1,7 +1,8 @@
 """A publisher to RabbitMQ: PENDING in the ledger before each send, confirms, returns, nacks and its own deadline.
 
 Commands: publish (events, confirm_seconds), retry (events, confirm_seconds), sentinel (event_id), stop. Events:
-ready, outcome, settled (all attempts of a command have an outcome), retrying, sentinel_confirmed, blocked, lost, failed.
+ready, outcome, settled (all attempts of a command have an outcome), retrying, sentinel_confirmed, blocked, lost,
+failed.
 """
 
 from __future__ import annotations

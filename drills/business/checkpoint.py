@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from drills.business import tables
 from drills.ledger.database import connect
 
-
 QUARANTINE = ("event_id", "reason", "error_class", "fingerprint", "payload_hash", "place")
 
 

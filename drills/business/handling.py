@@ -49,7 +49,7 @@ class Business:
         self._has_inbox = has_inbox
 
     def create(self) -> None:
-        """Makes the tables that are not there yet, and the counter at 0. Raises LookupError for those of a version before."""
+        """Makes the tables that are missing, and the counter at 0. Raises LookupError for those of an old version."""
         tables.metadata.create_all(self._engine)
         self._must_be_ours()
         with self._engine.begin() as connection:

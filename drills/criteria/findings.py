@@ -12,13 +12,18 @@ from drills.model.verdict import Judgement, Verdict
 
 @dataclass
 class Findings:
-    """Of one criterion. What is wrong beats what is unknown: it stays wrong whatever the rest would have been."""
+    """Of one criterion. What is wrong beats what is unknown: it stays wrong whatever the rest would have been.
+
+    `scaled`: whether a quick run plays fewer events for it.
+    """
 
     seen: Seen
+    scaled: bool = True
     evidence: dict[str, Any] = field(default_factory=dict)
     wrongs: list[str] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     unknowns: list[str] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
     def case(self, name: str) -> CaseSeen | None:
@@ -38,6 +43,10 @@ class Findings:
     def unknown(self, text: str) -> None:
         """Something could not be known."""
         self.unknowns.append(text)
+
+    def blocked(self, text: str) -> None:
+        """The target does not offer what the criterion needs."""
+        self.blocks.append(text)
 
     def note(self, **evidence: Any) -> None:
         """Evidence, kept with the judgement."""
@@ -119,13 +128,19 @@ class Findings:
             return Judgement(Verdict.FAIL, "; ".join(self.wrongs), ids, self.evidence)
         if self.unknowns:
             return Judgement(Verdict.UNKNOWN, "; ".join(self.unknowns), ids, self.evidence)
+        if self.blocks:
+            return Judgement(Verdict.BLOCKED, "; ".join(self.blocks), (), self.evidence)
         if self.missing:
             return Judgement(Verdict.NOT_RUN, f"not played: {', '.join(self.missing)}", (), self.evidence)
         return Judgement(Verdict.PASS, passed + self._scale(), (), self.evidence)
 
     def _scale(self) -> str:
         events, full = self.seen.parameters["events"], self.seen.parameters["full_events"]
-        return "" if events == full else f" (quick: {events} events where the criterion has {full}: not the full proof)"
+        return (
+            ""
+            if events == full or not self.scaled
+            else f" (quick: {events} events where the criterion has {full}: not the full proof)"
+        )
 
 
 def _located(located: Mapping[str, str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,13 +16,14 @@ from drills.model.seen import Seen
 from drills.model.verdict import Judgement, Verdict
 
 FACT = "recovery"
-SOURCE = "the times of the fault in the ledger, of effects in the business database, and of the drain"
+SOURCE = "the times of fault, alert and drain in the ledger, and of effects in the business database"
 
 
 def note(ledger: Ledger, business_url: str, case: str) -> None:
     """Notes the fact `recovery` of a case with a fault: seconds from its first proof, None where it never came.
 
-    `service_seconds`: until the first effect after it; `drained_seconds`: until the drain was proven.
+    `detection_seconds`: until Prometheus was first seen to fire the case's alert; `service_seconds`: until the first
+    effect after it; `drained_seconds`: until the drain was proven.
     """
     faults = [row["bitten"] for row in ledger.rows(tables.changes, case) if row["is_fault"] and row["bitten"]]
     if not faults or FACT in ledger.facts().get(case, {}):
@@ -29,9 +31,19 @@ def note(ledger: Ledger, business_url: str, case: str) -> None:
     fault = min(faults)
     effect = _first_effect(business_url, ledger.run, case, fault)
     drains = [row["wall"] for row in ledger.rows(tables.facts, case) if row["name"] == "drain" and row["wall"] > fault]
-    times = {"service_seconds": effect, "drained_seconds": min(drains, default=None)}
+    alerts = [row["wall"] for row in ledger.rows(tables.timeline, case) if _fires(row) and row["wall"] > fault]
+    times = {
+        "detection_seconds": min(alerts, default=None),
+        "service_seconds": effect,
+        "drained_seconds": min(drains, default=None),
+    }
     found = {name: None if at is None else round(at - fault, 3) for name, at in times.items()}
-    ledger.fact(case, FACT, {"detection_seconds": None, **found}, SOURCE)
+    ledger.fact(case, FACT, found, SOURCE)
+
+
+def _fires(row: Mapping[str, Any]) -> bool:
+    found: bool = row["kind"] == "alert" and row["data"].get("state") == "firing"
+    return found
 
 
 def judged(drill: Drill, seconds: float | None, only: Sequence[int] | None) -> Drill:

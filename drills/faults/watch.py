@@ -14,7 +14,10 @@ from drills.targets.target import Target
 
 @dataclass(frozen=True)
 class Watch(Change):
-    """Scrape job and rule file are called `name`. `folder`: where the rule file is kept, such as the run's."""
+    """Scrape job and rule file are called `name`, and the alert has it as its label `drill`.
+
+    `folder`: where the rule file is kept, such as the run's. `scrape`: how often; `lasting`: the rule's `for`.
+    """
 
     is_fault: ClassVar[bool] = False
 
@@ -24,12 +27,15 @@ class Watch(Change):
     alert: str
     expression: str
     folder: str
+    scrape: str = "1s"
+    lasting: str = "0s"
 
     def make(self, target: Target) -> None:
         """Returns when Prometheus has taken it."""
-        rule = {"alert": self.alert, "expr": self.expression, "labels": {"severity": "critical"}}
+        labels = {"severity": "critical", "drill": self.name}
+        rule = {"alert": self.alert, "expr": self.expression, "for": self.lasting, "labels": labels}
         write_whole(self._file, json.dumps({"groups": [{"name": self.name, "rules": [rule]}]}, indent=1))  # as YAML
-        target.watch(self.name, self.address, self.path, self._file)
+        target.watch(self.name, self.address, self.path, self._file, self.scrape)
 
     def undo(self, target: Target) -> None:
         """Takes both out; nothing when they are not there."""

@@ -43,7 +43,8 @@ class Scene(KafkaReadings):
     def producer(self, name: str = "producer", settings: Mapping[str, Any] | None = None, **options: Any) -> Worker:
         """A producer that has the topic's metadata."""
         chosen = dict(IN_ORDER if settings is None else settings)
-        return self.worker(PRODUCER, name, mutant=self.wrong.publisher, settings=chosen, **options)
+        given = {"mutant": self.wrong.publisher, "writer": self.writer, **options}
+        return self.worker(PRODUCER, name, settings=chosen, **given)
 
     def consumer(
         self, name: str = "consumer", hold: Sequence[int] = (), arm: tuple[str, str] | None = None, **options: Any
@@ -52,7 +53,8 @@ class Scene(KafkaReadings):
 
         `arm`: a hook and an event at which it is held.
         """
-        made = self.worker(CONSUMER, name, mutant=self.wrong.consumer, victim=self.wrong.victim, **options)
+        given = {"mutant": self.wrong.consumer, "victim": self.wrong.victim, "reader": self.reader, **options}
+        made = self.worker(CONSUMER, name, **given)
         if arm is not None:
             made.arm(*arm)
         made.send("join", hold=list(hold))

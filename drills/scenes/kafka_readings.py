@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from drills.business.checkpoint import Reader
 from drills.ledger import tables
 from drills.scenes.scene import BUSINESS, LEDGER, SEEN, BusinessScene
 from drills.witness import exporter_page
@@ -177,11 +176,8 @@ class KafkaReadings(BusinessScene):
 
     def order(self, name: str) -> None:
         """The IDs in the order in which their effects were applied; kept as a fact."""
-        reader = Reader(self.stage.business_url, self.stage.ledger.run, self.stage.case)
-        try:
+        with self.business() as reader:
             self.stage.fact(name, reader.order(), BUSINESS)
-        finally:
-            reader.close()
 
     def errors(self, name: str, ids: Sequence[str]) -> None:
         """What the first attempt of each of these events came to: outcome and error; kept as a fact."""

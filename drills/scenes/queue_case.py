@@ -21,6 +21,7 @@ class QueueCase(Case):
     """`negative_control`: a negative control, a wrong design on purpose; it is no evidence for the right one."""
 
     fault = "no fault"
+    amount, writer, reader = 1, 0, 0  # as of the scene
 
     def __init__(self, name: str, title: str, wrong: Wrong, *, negative_control: bool = False) -> None:
         self.name, self.title = name, title  # type: ignore[misc]  # an instance of each class plays several cases
@@ -37,19 +38,24 @@ class QueueCase(Case):
 
     def scene(self, stage: Stage) -> Scene:
         """The scene, as the case's phases see it."""
-        return Scene(stage, self.wrong)
+        return Scene(stage, self.wrong, self.amount, self.writer, self.reader)
 
     def ids(self, stage: Stage) -> list[str]:
         """The events of the case."""
         found: list[str] = stage.parameters["ids"][self.name]
         return found
 
+    def messages(self, stage: Stage) -> list[dict[str, Any]]:
+        """What is sent of them, in an order of the run's seed."""
+        scene = self.scene(stage)
+        return scene.messages(scene.shuffled(self.ids(stage)))
+
     def publish_all(self, stage: Stage, nodes: Sequence[str] | None = None) -> None:
-        """A clean place, and every event published, in an order of the run's seed."""
+        """A clean place, and every event published."""
         scene = self.scene(stage)
         scene.build()
         self.publisher = scene.publisher(nodes=nodes)
-        scene.publish(self.publisher, scene.messages(scene.shuffled(self.ids(stage))))
+        scene.publish(self.publisher, self.messages(stage))
 
     def drain(self, stage: Stage) -> None:
         """A sentinel goes through, and zero stays zero."""

@@ -57,14 +57,16 @@ class Scene(BusinessScene):
 
     def publisher(self, name: str = "publisher", nodes: Sequence[str] | None = None, **options: Any) -> Worker:
         """A publisher that is connected."""
-        return self.worker(PUBLISHER, name, nodes, mutant=self.wrong.publisher, **options)
+        given = {"mutant": self.wrong.publisher, "writer": self.writer, **options}
+        return self.worker(PUBLISHER, name, nodes, **given)
 
     def consumer(
         self, name: str = "consumer", nodes: Sequence[str] | None = None, design: str | None = None, **options: Any
     ) -> Worker:
         """A consumer that is connected and does not consume yet. `design`: the wrong one of a negative control."""
         chosen = design or self.wrong.consumer
-        return self.worker(CONSUMER, name, nodes, mutant=chosen, victim=self.wrong.victim, prefetch=1, **options)
+        given = {"mutant": chosen, "victim": self.wrong.victim, "reader": self.reader, **options}
+        return self.worker(CONSUMER, name, nodes, prefetch=1, **given)
 
     def publish(self, worker: Worker, messages: Sequence[Mapping[str, Any]]) -> None:
         """Publishes, and waits until each has an outcome in the ledger."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -27,22 +28,29 @@ BUSINESS, LEDGER = "the business database, second connection", "the run's ledger
 
 @dataclass
 class BusinessScene:
-    """The place of one case. Readings don't raise when they are not as expected: the criterion says what they mean."""
+    """The place of one case. Readings don't raise when they are not as expected: the criterion says what they mean.
+
+    `amount`: what each event adds; `writer`, `reader`: the version of the contract that its workers have; 0: none.
+    """
 
     place: ClassVar[str] = "queue"  # what events are handed out from
 
     stage: Stage
     wrong: Wrong = field(default_factory=Wrong)
+    amount: int = 1
+    writer: int = 0
+    reader: int = 0
 
-    def make_tables(self) -> None:
-        """The business tables, with a counter at 0."""
-        business = Business(self.stage.business_url, self.stage.ledger.run, self.stage.case, HANDLER)
+    def make_tables(self, handler: str = HANDLER) -> None:
+        """The business tables, with a counter of the handler at 0."""
+        business = Business(self.stage.business_url, self.stage.ledger.run, self.stage.case, handler)
         business.create()
         business.close()
 
-    def messages(self, ids: Sequence[str], amount: int = 1) -> list[dict[str, Any]]:
+    def messages(self, ids: Sequence[str], amount: int | None = None) -> list[dict[str, Any]]:
         """The messages of these events; salted from the run's seed."""
-        return [asdict(Message(event, amount, self._drawn(event)[:12])) for event in ids]
+        each = self.amount if amount is None else amount
+        return [asdict(Message(event, each, self._drawn(event)[:12])) for event in ids]
 
     def shuffled(self, ids: Sequence[str]) -> list[str]:
         """The events in an order of the run's seed."""
@@ -81,15 +89,39 @@ class BusinessScene:
 
     # readings
 
-    def checkpoint(self, name: str) -> Checkpoint:
-        """What is committed, through a connection that no worker has; kept as a fact."""
-        reader = Reader(self.stage.business_url, self.stage.ledger.run, self.stage.case)
+    @contextmanager
+    def business(self, handler: str = HANDLER) -> Iterator[Reader]:
+        """What one handler did in this case, through a connection that no worker has."""
+        reader = Reader(self.stage.business_url, self.stage.ledger.run, self.stage.case, handler)
         try:
-            found = reader.checkpoint()
+            yield reader
         finally:
             reader.close()
+
+    def checkpoint(self, name: str) -> Checkpoint:
+        """What is committed; kept as a fact."""
+        with self.business() as reader:
+            found = reader.checkpoint()
         self.stage.fact(name, found.json(), BUSINESS)
         return found
+
+    def fields(self, name: str, handler: str = HANDLER) -> list[dict[str, Any]]:
+        """The fields of each effect as they were decoded; kept as a fact."""
+        with self.business(handler) as reader:
+            found = reader.fields()
+        self.stage.fact(name, found, BUSINESS)
+        return found
+
+    def await_effects(self, count: int, seconds: float) -> Checkpoint:
+        """What is committed once so many events have an effect, or at the end of the time."""
+        with self.business() as reader:
+
+            def lack() -> str | None:
+                told = len(reader.checkpoint().effects)
+                return None if told >= count else f"{told} of {count}"
+
+            self._try(f"{count} events are applied", lack, seconds)
+            return reader.checkpoint()
 
     def outcomes(self, name: str) -> dict[str, list[str]]:
         """ID -> the outcomes of its attempts, in the order of the attempts; kept as a fact."""

@@ -18,6 +18,7 @@ class TopicCase(Case):
     profile = "balanced"
     partitions = 3
     partitions_at_the_end = 3
+    amount, writer, reader = 1, 0, 0  # as of the scene
     fault = "no fault"
     phase_seconds = 300.0  # longer than its waits together
 
@@ -38,19 +39,23 @@ class TopicCase(Case):
 
     def scene(self, stage: Stage) -> Scene:
         """The scene, as the case's phases see it."""
-        return Scene(stage, self.wrong, self.partitions)
+        return Scene(stage, self.wrong, self.amount, self.writer, self.reader, self.partitions)
 
     def ids(self, stage: Stage) -> list[str]:
         """The events of the case, in the order in which they are sent: of each account by its sequence."""
         found: list[str] = stage.parameters["ids"][self.profile]
         return found
 
+    def messages(self, stage: Stage) -> list[dict[str, Any]]:
+        """What is sent of them."""
+        return self.scene(stage).messages(self.ids(stage))
+
     def produce_all(self, stage: Stage) -> None:
         """A clean place, and every event published; nobody consumes yet."""
         scene = self.scene(stage)
         scene.build()
         self.producer = scene.producer()
-        scene.produce(self.producer, scene.messages(self.ids(stage)))
+        scene.produce(self.producer, self.messages(stage))
         scene.delivery_records("delivery_records")
         scene.outcomes("outcomes_before")
 

@@ -13,6 +13,12 @@ CONTROLS_ARE_RIGHT = "controls_are_right"  # the negative controls run the right
 STOPS_NONE = "stops_none"  # where a follower is meant
 ONE_MEMBER_LESS = "one_member_less"  # than the group should have
 RAISES_UNDRAINED = "raises_undrained"  # partitions are raised while old records wait
+PRODUCER_FIRST = "producer_first"  # it is upgraded before the consumers
+BROKER_STAYS = "broker_stays"  # where it is to be stopped
+RULE_TOO_HIGH = "rule_too_high"  # the alert's threshold is never reached
+LIMIT_TOO_LOW = "limit_too_low"  # the free-disk limit stays below what is free
+ACCOUNT_IS_ADMIN = "account_is_admin"  # the application's account may do everything
+ROTATES_NOTHING = "rotates_nothing"  # the password stays what it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +27,6 @@ class Wrong:
 
     consumer: str | None = None
     publisher: str | None = None
+    replayer: str | None = None
     environment: str | None = None
     victim: str | None = None

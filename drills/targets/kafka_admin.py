@@ -50,12 +50,12 @@ def admin(addresses: KafkaAddresses) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def reader(addresses: KafkaAddresses) -> Iterator[Any]:
+def reader(addresses: KafkaAddresses, isolation: str = "read_uncommitted") -> Iterator[Any]:
     """A KafkaConsumer without a group for the block: it commits nothing. Raises TargetError for what fails in it."""
     given = {
         "group_id": None, "enable_auto_commit": False, "allow_auto_create_topics": False, "fetch_max_wait_ms": 100,
         "request_timeout_ms": int(SECONDS * 1000), "bootstrap_timeout_ms": int(OPEN * 1000),
-        "auto_offset_reset": "none",
+        "auto_offset_reset": "none", "isolation_level": isolation,
     }  # fmt: skip
     with _told(addresses), contextlib.closing(KafkaConsumer(**properties(addresses.client), **given)) as client:
         yield client

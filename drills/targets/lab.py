@@ -121,11 +121,11 @@ class LabTarget:
             found["rabbitmq"] = [{"cluster": f"{self.name}-rabbitmq", **watched, **PACE}]
         return found
 
-    def watch(self, job: str, address: str, path: str, rules: Path) -> None:
+    def watch(self, job: str, address: str, path: str, rules: Path, scrape: str) -> None:
         """A job and a rule file more. Raises LabError with Prometheus' reason."""
         self._must_have("prometheus")
         prometheus = self.lab.prometheus
-        prometheus.scrape(job, [address], metrics_path=path or "/metrics")
+        prometheus.scrape(job, [address], scrape, metrics_path=path or "/metrics")
         others = [Path(one) for one in prometheus.configuration()["rule_files"] if one != str(rules.absolute())]
         prometheus.rules([*others, rules])
 

@@ -135,8 +135,11 @@ class Target(Protocol):
     def exporter_config(self) -> dict[str, Any]:
         """The clusters for mq-exporter's configuration (keys `kafka`, `rabbitmq`), for a run that starts its own."""
 
-    def watch(self, job: str, address: str, path: str, rules: Path) -> None:
-        """Its Prometheus scrapes the page at this address too, and has the rules of the file. Raises TargetError."""
+    def watch(self, job: str, address: str, path: str, rules: Path, scrape: str) -> None:
+        """Its Prometheus scrapes the page at this address too, so often, and has the rules of the file.
+
+        Raises TargetError.
+        """
 
     def unwatch(self, job: str, rules: Path) -> None:
         """Its Prometheus has neither this job nor this file; it may not have had them. Raises TargetError."""

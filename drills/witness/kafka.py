@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from drills.targets.kafka_admin import TopicPartition, admin, described, reader
@@ -74,13 +74,15 @@ class OffsetsReading:
 
 @dataclass(frozen=True)
 class Record:
-    """One record of the log. `timestamp`: seconds since 1970."""
+    """One record of the log. `timestamp`: seconds since 1970; `event_id`: "" where the bytes name none."""
 
     event_id: str
     key: str
     partition: int
     offset: int
     timestamp: float
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class KafkaWitness:
@@ -142,11 +144,14 @@ class KafkaWitness:
         voters = sorted(one["replica_id"] for one in part["current_voters"])
         return {"leader": part["leader_id"], "epoch": part["leader_epoch"], "voters": voters}
 
-    def log(self, topic: str, seconds: float = READ) -> list[Record]:
-        """Every record of the topic up to its ends of now, read from the log itself."""
+    def log(self, topic: str, seconds: float = READ, *, committed: bool = False) -> list[Record]:
+        """Every record of the topic up to its ends of now, read from the log itself.
+
+        `committed`: without those of transactions that are open or were aborted; up to the last stable offset.
+        """
         places = [TopicPartition(topic, one.number) for one in self.partitions(topic)]
         try:
-            with reader(self._addresses) as client:
+            with reader(self._addresses, "read_committed" if committed else "read_uncommitted") as client:
                 return _read(client, places, time.monotonic() + seconds)
         except TargetError as error:
             raise WitnessError(str(error)) from None
@@ -169,10 +174,11 @@ def _read(client: Any, places: Sequence[Any], deadline: float) -> list[Record]:
 def _record(found: Any) -> Record:
     try:
         event = str(json.loads(found.value)["event_id"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         event = ""
     key = found.key.decode(errors="replace") if found.key is not None else ""
-    return Record(event, key, found.partition, found.offset, found.timestamp / 1000)
+    headers = {name: (value or b"").decode(errors="replace") for name, value in found.headers or ()}
+    return Record(event, key, found.partition, found.offset, found.timestamp / 1000, found.value or b"", headers)
 
 
 def _assigned(assignment: Any, topic: str) -> list[int]:

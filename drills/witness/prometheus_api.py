@@ -24,17 +24,21 @@ class Prometheus:
         return [(row["metric"], float(row["value"][1])) for row in data["result"]]
 
     def alerts(self, name: str) -> list[str]:
-        """The state of each instance of an alert (pending, firing); empty while it is inactive.
+        """The state of each instance of an alert (pending, firing); empty while it is inactive. Raises WitnessError."""
+        return [alert["state"] for alert in self.instances(name)]
 
-        Raises WitnessError when no rule has that name: an alert that can't fire is not one that is silent.
+    def instances(self, name: str, **labels: str) -> list[Mapping[str, Any]]:
+        """The instances of an alert, of the rules with these labels: `state`, `activeAt`, `labels`, `value`.
+
+        Raises WitnessError when no rule is so: an alert that can't fire is not one that is silent.
         """
         rules: Sequence[Mapping[str, Any]] = [
             rule for group in self._get("/api/v1/rules", {"type": "alert"})["groups"] for rule in group["rules"]
         ]
-        mine = [rule for rule in rules if rule["name"] == name]
+        mine = [rule for rule in rules if rule["name"] == name and labels.items() <= rule["labels"].items()]
         if not mine:
             raise WitnessError(f"Prometheus at {self.url} has no alert {name}")
-        return [alert["state"] for rule in mine for alert in rule["alerts"]]
+        return [alert for rule in mine for alert in rule["alerts"]]
 
     def _get(self, path: str, parameters: Mapping[str, str]) -> Any:
         try:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
-from drills.faults.watch import Watch
 from drills.scenes import wrong as wrongs
+from drills.scenes.alerting import FIRING, Alert
 from drills.scenes.kafka_readings import ADMIN, PAGE
-from drills.scenes.topic_case import TopicCase
 from drills.scenes.scene import LEDGER
+from drills.scenes.topic_case import TopicCase
 from drills.witness import exporter_page
-from drills.witness.prometheus_api import Prometheus
 from drills.witness.rabbitmq import WitnessError
 
 UNDER = "mq_kafka_partition_under_min_isr"
@@ -49,10 +47,8 @@ class IsrLoss(TopicCase):
         scene = self.scene(stage)
         scene.build()
         self.producer = scene.producer(settings=ONE_TRY)
-        if stage.target.prometheus_url is not None and stage.exporter_url is not None:
-            address = urlsplit(stage.exporter_url)
-            rule = f'{UNDER}{{topic="{scene.topic}"}} == 1'
-            stage.make(Watch(stage.namespace, address.netloc, address.path, ALERT, rule, str(stage.folder.absolute())))
+        self.alert = Alert(stage, ALERT, f'{UNDER}{{topic="{scene.topic}"}} == 1')
+        self.alert.bring()
 
     def steady(self, stage: Stage) -> None:
         """Three in sync; the quorum of the controllers."""
@@ -104,7 +100,7 @@ class IsrLoss(TopicCase):
         scene.errors("errors_b", stage.parameters["b_ids"])
         scene.outcomes("outcomes_b")
         self._metric(stage)
-        self._alert(stage)
+        self.alert.follow(FIRING, stage.parameters["seen_seconds"])
         scene.read_partitions("isr_one_after", lambda found: len(found[0].in_sync) == 1)
 
     def _metric(self, stage: Stage) -> None:
@@ -119,23 +115,6 @@ class IsrLoss(TopicCase):
             "the exporter shows the partition under its least", lack, stage.parameters["seen_seconds"]
         )
         stage.fact("under_min_isr", seen[0], PAGE)
-
-    def _alert(self, stage: Stage) -> None:
-        url = stage.target.prometheus_url
-        if url is None:
-            stage.note("the target has no Prometheus: no alert can be seen", "observation")
-            stage.fact("alert", None, "no Prometheus")
-            return
-        states: list[str] = []
-        query = f'ALERTS{{alertname="{ALERT}",topic="{self.scene(stage).topic}"}}'
-
-        def lack() -> str | None:
-            states[:] = [labels["alertstate"] for labels, _ in Prometheus(url).values(query)]
-            return None if "firing" in states else f"{ALERT}: {states or 'inactive'}"
-
-        self.scene(stage).look(f"{ALERT} fires", lack, stage.parameters["seen_seconds"])
-        stage.fact("alert", states, "Prometheus")
-        stage.note(f"{ALERT} {'fires' if 'firing' in states else 'does not fire'}", "alert")
 
     def recover(self, stage: Stage) -> None:
         """Brokers come back; B is sent again by ID; then a consumer."""

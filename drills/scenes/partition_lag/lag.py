@@ -8,8 +8,8 @@ from drills.engine.stage import Stage
 from drills.ledger import tables
 from drills.scenes import wrong as wrongs
 from drills.scenes.kafka_readings import STABLE
-from drills.scenes.topic_case import TopicCase
 from drills.scenes.scene import LEDGER
+from drills.scenes.topic_case import TopicCase
 from drills.scenes.wrong import Wrong
 from drills.witness.kafka import GroupReading
 

@@ -1,0 +1,1 @@
+"""The criteria of `incident`, one a file."""
