@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pika
 import requests
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 from pika import exceptions as amqp
 
@@ -84,15 +84,16 @@ def _produce(asked: Asked) -> Answer:
 
 
 def _consume(asked: Asked) -> Answer:
-    """Fetches from the topic, then asks for the group's offsets: each needs a right of its own."""
+    """Joins the group and reads the topic: each needs a right of its own."""
 
     def act(settings: dict[str, Any]) -> None:
         own = {"group.id": asked["group"], "enable.auto.commit": False, "auto.offset.reset": "earliest"}
-        client = Consumer({**settings, **own, "enable.partition.eof": True})
+        client = Consumer({**settings, **own, "group.protocol": "classic", "enable.partition.eof": True})
         try:
-            place = TopicPartition(asked["topic"], 0, 0)
-            client.committed([place], timeout=SECONDS)
-            client.assign([place])
+            topic = client.list_topics(asked["topic"], timeout=SECONDS).topics[asked["topic"]]
+            if topic.error is not None:  # a member of a group is not told: it just gets no partition
+                raise KafkaException(topic.error)
+            client.subscribe([asked["topic"]])
             record = client.poll(SECONDS)
             error = KafkaError(KafkaError._TIMED_OUT) if record is None else record.error()
             if error is not None and error.code() != KafkaError._PARTITION_EOF:
@@ -113,19 +114,19 @@ def _transact(asked: Asked) -> Answer:
 
 
 def _create_topic(asked: Asked) -> Answer:
+    """Only asks whether it could: what an admin asks so makes nothing."""
+
     def act(settings: dict[str, Any]) -> None:
-        made = AdminClient(settings).create_topics(
-            [NewTopic(asked["topic"], 1, 1)], request_timeout=SECONDS, validate_only=True
-        )
-        made[asked["topic"]].result(SECONDS + 1)
+        client, wanted = AdminClient(settings), NewTopic(asked["topic"], 1, 1)
+        client.create_topics([wanted], request_timeout=SECONDS, validate_only=True)[wanted.topic].result(SECONDS + 1)
 
     return _kafka(asked, act)
 
 
 def _broker_settings(asked: Asked) -> Answer:
     def act(settings: dict[str, Any]) -> None:
-        broker = ConfigResource(ResourceType.BROKER, "1")
-        AdminClient(settings).describe_configs([broker], request_timeout=SECONDS)[broker].result(SECONDS + 1)
+        client, broker = AdminClient(settings), ConfigResource(ResourceType.BROKER, "1")
+        client.describe_configs([broker], request_timeout=SECONDS)[broker].result(SECONDS + 1)
 
     return _kafka(asked, act)
 

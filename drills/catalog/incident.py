@@ -129,7 +129,7 @@ CRITERIA = (
     ),
     Criterion(
         7, "TLS, login and rights told apart on both brokers; the account is no admin; after rotation only the new key",
-        "Phân biệt TLS, xác thực, phân quyền trên cả hai broker; không phải admin; sau khi đổi chỉ mật khẩu mới vào được",
+        "Phân biệt TLS, xác thực, phân quyền trên cả hai broker; không là admin; sau khi đổi chỉ mật khẩu mới vào được",
         c7_access.judge, ("access-rabbitmq", "access-kafka"),
     ),
     Criterion(

@@ -28,7 +28,7 @@ EXPECTED = {
 
 
 def judge(seen: Seen) -> Judgement:
-    """The three are told apart; no admin, one vhost and queue, one topic, group and transactional ID; old password out."""
+    """Told apart; no admin, one vhost and queue, one topic, group and transactional ID; the old password is out."""
     findings = Findings(seen, scaled=False)
     for name, probes in EXPECTED.items():
         case = findings.case(name)
