@@ -24,7 +24,7 @@ from typing import Any
 from drills.actors import consuming, publishing
 from drills.actors import rabbitmq_consumer as consumer
 from drills.actors.worker import start
-from drills.catalog import crash_window, partition_lag
+from drills.catalog import crash_window, incident, partition_lag
 from drills.engine.drill import Drill
 from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
@@ -33,6 +33,7 @@ from drills.model.verdict import Judgement, Verdict
 from drills.scenes import wrong
 from drills.scenes.wrong import Wrong
 from drills.targets import file as target_file
+from tests.incident_mutants import INCIDENT
 from tests.lag_mutants import PARTITION_LAG
 from tests.mutant import Expected, Mutant
 
@@ -123,6 +124,7 @@ CRASH_WINDOW = {
 
 DRILLS: dict[str, tuple[Callable[[Wrong], Drill], Mapping[str, Mutant]]] = {
     "crash-window": (crash_window.drill, CRASH_WINDOW),
+    "incident": (incident.drill, INCIDENT),
     "partition-lag": (partition_lag.drill, PARTITION_LAG),
 }
 """Drill -> how it is made with something wrong, and its mutants. No two mutants have one name."""
@@ -170,9 +172,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _systems(names: Iterable[str]) -> tuple[str, ...]:
-    """What the drills of these mutants need; Prometheus for the alert of partition-lag."""
-    needed = {"kafka", "prometheus"} if set(names) & set(PARTITION_LAG) else set()
-    return tuple(sorted(needed | ({"rabbitmq"} if set(names) & set(CRASH_WINDOW) else set())))
+    """What the drills of these mutants need; Prometheus for the alerts."""
+    needed = {"kafka", "prometheus"} if set(names) & {*PARTITION_LAG, *INCIDENT} else set()
+    return tuple(sorted(needed | ({"rabbitmq"} if set(names) & {*CRASH_WINDOW, *INCIDENT} else set())))
 
 
 def _play(name: str, lab: str) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -51,7 +52,7 @@ def main(driver: Driver) -> int:
 
 
 def _kafka(asked: Asked, act: Callable[[dict[str, Any]], None]) -> Answer:
-    """What a connection says of itself (TLS, login) comes by the error callback; the act just runs into its time."""
+    """What a connection says of itself (TLS, login) comes by the error callback; the act alone runs into its time."""
     heard: list[Any] = []
     settings = {**asked["login"], "error_cb": heard.append, "log_level": 0, "allow.auto.create.topics": False}
     try:
@@ -73,9 +74,17 @@ def _produce(asked: Asked) -> Answer:
     told: list[Any] = []
 
     def act(settings: dict[str, Any]) -> None:
-        client = Producer({**settings, "message.timeout.ms": int(SECONDS * 1000)})
+        def heard(error: Any) -> None:
+            settings["error_cb"](error)
+            if error.code() in OF_TLS | OF_LOGIN:  # it would try again until its time is over
+                told.append(error)
+
+        client = Producer({**settings, "message.timeout.ms": int(SECONDS * 1000), "error_cb": heard})
         client.produce(asked["topic"], b"probe", on_delivery=lambda error, _: told.append(error))
-        client.flush(SECONDS + 1)
+        end = time.monotonic() + SECONDS + 1
+        while not told and time.monotonic() < end:
+            client.poll(0.1)
+        client.purge()
         error = told[0] if told else KafkaError(KafkaError._TIMED_OUT)
         if error is not None:
             raise KafkaException(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from drills.criteria.findings import Findings
@@ -44,10 +45,24 @@ def _fields(findings: Findings, cell: str, case: CaseSeen, wanted: list[dict[str
     if found is None:
         findings.unknown(f"{cell}: what was decoded is not known")
         return
-    aside = case.facts.get("checkpoint", {}).get("quarantine", [])
-    if aside:
-        findings.wrong(f"{cell}: {len(aside)} set aside: {aside[0]['reason']}")
+    none_aside(findings, cell, case)
     told = {one.get("event_id"): one for one in found}
     different = [one["event_id"] for one in wanted if one["event_id"] in told and told[one["event_id"]] != one]
     if different:
         findings.wrong(f"{cell}: decoded to something else: {told[different[0]]}", different)
+
+
+def none_aside(findings: Findings, name: str, case: CaseSeen) -> None:
+    """Nothing is in quarantine; what is there is named by the ID that its bytes have."""
+    aside = case.facts.get("checkpoint", {}).get("quarantine", [])
+    if aside:
+        findings.wrong(f"{name}: {len(aside)} set aside: {aside[0]['reason']}", filter(None, map(_named, aside)))
+
+
+def _named(row: dict[str, Any]) -> str | None:
+    """The ID in the bytes of a row; None where there is none, or it is a sentinel's."""
+    try:
+        found = json.loads(bytes.fromhex(row["body"]))["event_id"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return None if not isinstance(found, str) or found.startswith("sentinel-") else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drills.criteria.findings import Findings
-from drills.criteria.incident.c1_cells import AMOUNT
+from drills.criteria.incident.c1_cells import AMOUNT, none_aside
 from drills.model.seen import CaseSeen, Seen
 from drills.model.verdict import Judgement
 
@@ -21,9 +21,7 @@ def judge(seen: Seen) -> Judgement:
     ids = seen.parameters["ids"]["upgrade"]
     if case is not None:
         _steps(findings, case)
-        aside = case.facts.get("checkpoint", {}).get("quarantine", [])
-        if aside:
-            findings.wrong(f"{len(aside)} set aside: {aside[0]['reason']}")
+        none_aside(findings, CASE, case)
         findings.each_once(CASE, case, ids, counter=AMOUNT * len(ids))
         findings.clean(CASE, case)
     return findings.judgement(
