@@ -6,7 +6,8 @@ that it concerns the drill has to say FAIL with these IDs, or UNKNOWN; a mutant 
     python -m tests.mutants [NAME ...]          runs them, notes what came of each, writes docs/mutants.md
     python -m tests.mutants --write             writes docs/mutants.md from what is noted
 
-`MQ_TEST_LAB` names a lab that is up; otherwise one is made and taken down.
+`MQ_TEST_LAB` names a lab that is up; otherwise one is made and taken down. Two mutants of incident need one with
+`--profile secure`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from drills.engine.drill import Drill
 from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.lab import Lab, report_to, take_down
+from drills.lab.record import Settings
 from drills.model.verdict import Judgement, Verdict
 from drills.scenes import wrong
 from drills.scenes.wrong import Wrong
@@ -160,7 +162,8 @@ def main(arguments: list[str]) -> int:
         return 0
     chosen = [one for name in told.names or DRILLS for one in (DRILLS[name][1] if name in DRILLS else [name])]
     name = os.environ.get("MQ_TEST_LAB")
-    lab = Lab.up(name or "mutants", _systems(chosen), report=report_to(sys.stderr))
+    secure = Settings(profile="secure") if set(chosen) & set(INCIDENT) else None
+    lab = Lab.up(name or "mutants", _systems(chosen), settings=None if name else secure, report=report_to(sys.stderr))
     try:
         lacks = [_play(one, lab.name) for one in chosen]
     finally:

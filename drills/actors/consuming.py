@@ -39,12 +39,14 @@ class Consuming:
     def read(self, body: bytes, place: str) -> tuple[Event, int]:
         """The event of what came and its amount. Raises UnreadableError: it is to be set aside, with these bytes."""
         found = contract.read(body, self.reader, self.mutant) if self.reader else messages.read(body)
-        return Event(messages.account_id(found, self.run, self.case), body, place, found.fields), found.amount
+        name = messages.account_id((found.run, found.case, found.event_id), self.run, self.case)
+        return Event(name, body, place, found.fields), found.amount
 
     def set_aside(self, body: bytes, place: str, error: UnreadableError) -> None:
         """Puts what could not be read into quarantine; durable when it returns."""
+        name = "" if error.named is None else messages.account_id(error.named, self.run, self.case)
         self.business.set_aside(
-            Event("", body, place), str(error), error_class=error.error_class, fingerprint=error.fingerprint
+            Event(name, body, place), str(error), error_class=error.error_class, fingerprint=error.fingerprint
         )
         self.driver.say("set_aside", place=place, error_class=error.error_class)
 

@@ -26,11 +26,16 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 
 
 class UnreadableError(ValueError):
-    """Bytes that are no event. `error_class`: MALFORMED, INVALID or UNSUPPORTED; `fingerprint`: the reader's."""
+    """Bytes that are no event. `error_class`: MALFORMED, INVALID or UNSUPPORTED; `fingerprint`: the reader's.
 
-    def __init__(self, error_class: str, reason: str, fingerprint: str = "") -> None:
+    `named`: run, case and ID, where the bytes have them all the same; else it is known by its place alone.
+    """
+
+    def __init__(
+        self, error_class: str, reason: str, fingerprint: str = "", named: tuple[str, str, str] | None = None
+    ) -> None:
         super().__init__(f"{error_class}: {reason}")
-        self.error_class, self.reason, self.fingerprint = error_class, reason, fingerprint
+        self.error_class, self.reason, self.fingerprint, self.named = error_class, reason, fingerprint, named
 
 
 class V1(BaseModel):
@@ -99,14 +104,31 @@ def read(body: bytes, version: int, wrong: str | None = None) -> Read:
         raise UnreadableError(MALFORMED, f"not an object but {type(found).__name__}", mark)
     written = found.get("schema_version", 1)
     if written not in SUPPORTED or isinstance(written, bool):
-        raise UnreadableError(UNSUPPORTED, f"schema_version {str(written)[:50]} is none of {SUPPORTED}", mark)
+        why = f"schema_version {str(written)[:50]} is none of {SUPPORTED}"
+        raise UnreadableError(UNSUPPORTED, why, mark, _named(found))
     try:
         event = reader.model_validate(found)
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
-        raise UnreadableError(INVALID, told[:500], mark) from None
+        raise UnreadableError(INVALID, told[:500], mark, _named(found)) from None
     fields = event.model_dump(by_alias=True, exclude={"run", "case", "schema_version"})
     return Read(event.run, event.case, event.event_id, event.amount_minor, fields)
+
+
+class _Name(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    run: Name
+    case: Name
+    event_id: Name
+
+
+def _named(found: dict[str, Any]) -> tuple[str, str, str] | None:
+    try:
+        name = _Name.model_validate(found)
+    except ValidationError:
+        return None
+    return name.run, name.case, name.event_id
 
 
 @cache

@@ -50,10 +50,9 @@ def read(body: bytes) -> Read:
     return Read(found["run"], found["case"], found["event_id"], found["amount"], None)
 
 
-def account_id(event: Read, run: str, case: str) -> str:
-    """The ID under which an event is counted: of another run or case, it is counted as a stranger."""
-    mine = (event.run, event.case) == (run, case)
-    return event.event_id if mine else f"{event.run}/{event.case}/{event.event_id}"
+def account_id(named: tuple[str, str, str], run: str, case: str) -> str:
+    """The ID under which an event of this run, case and ID is counted: of another one, it is counted as a stranger."""
+    return named[2] if named[:2] == (run, case) else "/".join(named)
 
 
 def is_sentinel(event_id: str) -> bool:

@@ -24,6 +24,11 @@ class Checkpoint:
     effects: Mapping[str, int]
     quarantine: Sequence[Mapping[str, str]]  # QUARANTINE, and the bytes in hexadecimal as `body`
 
+    @property
+    def quarantined(self) -> list[str]:
+        """What is in quarantine, sorted: by its ID, or by its place where its bytes name none."""
+        return sorted({row["event_id"] or row["place"] for row in self.quarantine})
+
     def json(self) -> dict[str, Any]:
         """The same, as a fact of the ledger."""
         return asdict(self)

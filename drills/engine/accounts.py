@@ -27,7 +27,7 @@ def noted(ledger: Ledger, business_url: str, case: str) -> Checkpoint:
     finally:
         reader.close()
     ledger.fact(case, "effects", dict(found.effects), SOURCE)
-    ledger.fact(case, "quarantined", sorted({row["event_id"] for row in found.quarantine if row["event_id"]}), SOURCE)
+    ledger.fact(case, "quarantined", found.quarantined, SOURCE)
     return found
 
 

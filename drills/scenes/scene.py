@@ -135,7 +135,7 @@ class BusinessScene:
         """The facts that the case is reconciled from: effects, quarantine, where each event was last seen."""
         found = self.checkpoint("checkpoint")
         self.stage.fact("effects", dict(found.effects), BUSINESS)
-        self.stage.fact("quarantined", sorted({row["event_id"] for row in found.quarantine}), BUSINESS)
+        self.stage.fact("quarantined", found.quarantined, BUSINESS)
         self.stage.fact("seen_at", self.seen_at(), LEDGER)
         self.outcomes("outcomes")
         return found

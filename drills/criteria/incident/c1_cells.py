@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from drills.criteria.findings import Findings
@@ -53,16 +52,9 @@ def _fields(findings: Findings, cell: str, case: CaseSeen, wanted: list[dict[str
 
 
 def none_aside(findings: Findings, name: str, case: CaseSeen) -> None:
-    """Nothing is in quarantine; what is there is named by the ID that its bytes have."""
+    """Nothing but sentinels is in quarantine, which are no events."""
     aside = case.facts.get("checkpoint", {}).get("quarantine", [])
     if aside:
-        findings.wrong(f"{name}: {len(aside)} set aside: {aside[0]['reason']}", filter(None, map(_named, aside)))
-
-
-def _named(row: dict[str, Any]) -> str | None:
-    """The ID in the bytes of a row; None where there is none, or it is a sentinel's."""
-    try:
-        found = json.loads(bytes.fromhex(row["body"]))["event_id"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return None if not isinstance(found, str) or found.startswith("sentinel-") else found
+        named = {row["event_id"] or row["place"] for row in aside}
+        events = [one for one in named if not one.startswith("sentinel-")]
+        findings.wrong(f"{name}: {len(aside)} set aside: {aside[0]['reason']}", events)

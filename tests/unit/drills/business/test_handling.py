@@ -8,7 +8,7 @@ import pytest
 
 from drills.business.checkpoint import Checkpoint, Reader
 from drills.business.handling import Business, Event, Handled
-from drills.ledger.database import sqlite_url
+from drills.ledger.database import connect, sqlite_url
 
 E005 = Event("E005", b'{"amount": 1}', "work")
 OTHER = Event("E005", b'{"amount": 2}', "work")
@@ -71,8 +71,38 @@ def test_what_raises_before_the_commit_leaves_nothing(url: str) -> None:
 def test_quarantine_keeps_reason_and_place_and_is_no_effect(url: str) -> None:
     one = business(url)
     one.set_aside(OTHER, "another payload")
+    one.set_aside(OTHER, "handed out again")
     row = {"event_id": "E005", "reason": "another payload", "payload_hash": OTHER.payload_hash, "place": "work"}
-    assert Checkpoint({}, 0, {}, [row]) == Reader(url, "r", "c").checkpoint()
+    first = {**row, "error_class": "", "fingerprint": "", "body": OTHER.body.hex()}
+    assert Checkpoint({}, 0, {}, [first]) == Reader(url, "r", "c").checkpoint()
+    one.set_aside(Event("", OTHER.body, "work/2"), "no event", error_class="malformed", fingerprint="f")
+    second = {**first, "event_id": "", "reason": "no event", "place": "work/2"}
+    told = Reader(url, "r", "c").checkpoint().quarantine
+    assert [first, {**second, "error_class": "malformed", "fingerprint": "f"}] == list(told)
+
+
+def test_a_handler_is_read_by_itself_and_its_fields_are_kept(url: str) -> None:
+    for handler, fields in (("live", {"amountMinor": 100}), ("rebuild", {"amountMinor": 7})):
+        one = Business(url, "r", "c", handler)
+        one.create()
+        with one.transaction() as connection:
+            one.handle(connection, Event("E1", b"1", "work", fields), "w", 3)
+    readers = {name: Reader(url, "r", "c", name) for name in ("live", "rebuild", None)}
+    assert {"live": 3, "rebuild": 3, None: 6} == {name: one.checkpoint().counter for name, one in readers.items()}
+    assert [{"amountMinor": 7}] == readers["rebuild"].fields()
+    assert {"E1": 2} == readers[None].checkpoint().effects
+
+
+def test_a_database_of_an_older_version_is_refused_and_says_what_to_do(url: str) -> None:
+    business(url)
+    engine = connect(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE effects DROP COLUMN fields")
+    engine.dispose()
+    with pytest.raises(
+        LookupError, match="a table effects of an older version, without fields: name an empty database"
+    ):
+        business(url)
 
 
 def test_cases_do_not_meet(url: str) -> None:
