@@ -66,9 +66,10 @@ def test_an_armed_hook_holds_once_and_is_in_the_ledger_before_it_is_said(ledger:
 def test_the_same_event_has_the_same_bytes_and_a_stranger_is_named_in_full() -> None:
     body = Message("E001", salt="s").body("run", "case")
     assert Message("E001", salt="s").body("run", "case") == body
-    fields = messages.read(body)
-    assert "E001" == messages.account_id(fields, "run", "case")
-    assert "run/case/E001" == messages.account_id(fields, "run", "other")
+    found = messages.read(body)
+    assert ("run", "case", "E001", 1, None) == (found.run, found.case, found.event_id, found.amount, found.fields)
+    assert "E001" == messages.account_id(("run", "case", "E001"), "run", "case")
+    assert "run/case/E001" == messages.account_id(("run", "case", "E001"), "run", "other")
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b'{"run": "r", "case": "c", "event_id": "E", "amount": "1"}'])
