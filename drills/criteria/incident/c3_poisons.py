@@ -85,13 +85,16 @@ def _queue_killed(findings: Findings, case: CaseSeen) -> None:
         return
     kept, queue = case.facts.get("at_hook"), case.facts.get("queue_at_hook")
     findings.note(quarantine_at_hook=kept and kept["quarantine"], queue_at_hook=queue)
-    if kept is None or queue is None or queue["unacked"] is None:
+    if kept is None or queue is None or queue["messages"] is None:
         findings.unknown(f"{QUEUE}: what was to be seen before the ack was not read")
         return
     if not kept["quarantine"]:
         findings.wrong(f"{QUEUE}: {FIRST} was not in quarantine when its consumer was killed", [FIRST])
-    if queue["unacked"] != 1:
-        findings.wrong(f"{QUEUE}: {queue['unacked']} unacked while {FIRST} was held before its ack, not 1", [FIRST])
+    left = len(findings.seen.parameters["ids"][QUEUE]) - len(kept["effects"])
+    if queue["messages"] < left:
+        findings.wrong(f"{QUEUE}: {FIRST} was acked before its hook: {queue['messages']} are left, not {left}", [FIRST])
+    elif queue["messages"] > left:
+        findings.unknown(f"{QUEUE}: {queue['messages']} are left, and not {left} as the database has it")
 
 
 def _quarantine(findings: Findings, case: CaseSeen) -> None:

@@ -132,8 +132,9 @@ class PoisonedQueue(QueueCase):
         scene = self.scene(stage)
         consumer = scene.consumer()
         scene.hold(consumer, AFTER_QUARANTINE_BEFORE_ACK, self.place(poisons.IDS[0]))
-        scene.checkpoint("at_hook")
-        scene.read_queue("queue_at_hook", lambda queue: queue.unacked == 1)
+        kept = scene.checkpoint("at_hook")
+        left = len(self.ids(stage)) - len(kept.effects)  # what is acked is gone; unacked says nothing (DECISIONS)
+        scene.read_queue("queue_at_hook", lambda queue: queue.messages == left)
         scene.kill(consumer)
 
     @staticmethod

@@ -14,8 +14,8 @@ from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.faults.kafka_user import harmless
 from drills.lab import Lab
-from drills.model.verdict import Verdict
 from drills.ledger import tables
+from drills.model.verdict import Verdict
 from drills.targets import file as target_file
 from drills.targets import kafka_accounts
 from drills.targets.kafka_admin import described

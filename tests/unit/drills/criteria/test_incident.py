@@ -66,7 +66,7 @@ TOPIC = case(
 )  # fmt: skip
 ROWS = [row(number, f"work/{event}") for number, event in enumerate(POISONS)]
 QUEUE = case(
-    {"at_hook": checkpoint([], aside=ROWS[:1]), "queue_at_hook": queue(unacked=1)},
+    {"at_hook": checkpoint(IDS["poisoned-queue"][:3], aside=ROWS[:1]), "queue_at_hook": queue(messages=10)},
     valid("poisoned-queue"), sent=IDS["poisoned-queue"], aside=ROWS, changes=[KILL],
     hooks=[hook("AFTER_QUARANTINE_BEFORE_ACK", f"work/{POISONS[0]}")],
 )  # fmt: skip
@@ -286,10 +286,10 @@ BROKEN: dict[str, tuple[Judge, Cases, tuple[str, ...]]] = {
         one_of(POISONED, "poisoned_queue", checkpoint=checkpoint(valid("poisoned-queue"), aside=[*ROWS, STRANGER])), (),
     ),
     "3 not in quarantine at the kill": (
-        c3_poisons.judge, one_of(POISONED, "poisoned_queue", at_hook=checkpoint([])), (POISONS[0],),
+        c3_poisons.judge, one_of(POISONED, "poisoned_queue", at_hook=checkpoint(IDS["poisoned-queue"][:3])), (POISONS[0],),
     ),
     "3 acked before": (
-        c3_poisons.judge, one_of(POISONED, "poisoned_queue", queue_at_hook=queue(unacked=0)), (POISONS[0],),
+        c3_poisons.judge, one_of(POISONED, "poisoned_queue", queue_at_hook=queue(messages=9)), (POISONS[0],),
     ),
     "4 committed before the hook": (
         c4_restarts.judge, one_of(RESTARTS, "restart_consumer", offsets_at_hook=offsets(10, 10)), (VICTIM,),
@@ -382,6 +382,9 @@ UNKNOWNS: dict[str, tuple[Judge, Cases]] = {
     "2 a member that is not ours": (c2_upgrade.judge, steps(0, members=["somebody"])),
     "2 a step is missing": (c2_upgrade.judge, {"rolling_upgrade": but(UPGRADE, steps=STEPS[:3])}),
     "3 nothing was sent at the kill": (c3_poisons.judge, one_of(POISONED, "poisoned_topic", sent_at_hook=[])),
+    "3 the counts are not those of the database": (
+        c3_poisons.judge, one_of(POISONED, "poisoned_queue", queue_at_hook=queue(messages=12)),
+    ),
     "3 not held": (
         c3_poisons.judge, {**POISONED, "poisoned_queue": dataclasses.replace(QUEUE, hooks=[])},
     ),
