@@ -81,6 +81,9 @@ FEATURES = {
     "login_refused_as_not_authorized": Feature(
         "rabbitmq", "a refused login is called `Not_Authorized`, before `Login failed`", "none", since=(4, 0)
     ),
+    "listeners_in_a_table": Feature(
+        "rabbitmq", "listeners stand in a table of the cluster, and a peer may delete them", "none", until=(4, 0)
+    ),
     "streams_groups": Feature(
         "kafka", "Streams groups (KIP-1071)", '`mq_kafka_group_info{type="streams"}`', since=(4, 2)
     ),

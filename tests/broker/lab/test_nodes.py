@@ -12,6 +12,8 @@ from drills.lab.ports import taken
 from drills.lab.probes import amqp_answers, kafka_answers, kafka_brokers
 from drills.lab.processes import Process, process_of
 from drills.lab.record import save_process
+from tests.broker.conftest import Management
+from tests.versions import needs
 
 
 def pids(lab: Lab) -> dict[str, int | None]:
@@ -55,6 +57,28 @@ def test_a_frozen_node_has_open_ports_and_answers_nothing_until_it_is_thawed(bre
     node.resume()
     assert "serving" == node.condition()
     assert answers(port)
+
+
+LOST = """[mnesia:dirty_delete_object(rabbit_listener, L) ||
+ L <- mnesia:dirty_read(rabbit_listener, node()), element(3, L) =:= 'http/prometheus'], ok."""
+
+
+@needs("listeners_in_a_table")
+def test_a_node_whose_listener_the_cluster_has_lost_is_restarted(breakable_lab: Lab) -> None:
+    node = breakable_lab.node("rabbitmq-2")
+    before = node.process()
+    node.start()
+    assert before == node.process()
+    breakable_lab.rabbit_node("rabbitmq-2").evaluate(LOST)
+    assert node.listens["metrics"] not in listed(breakable_lab)
+    node.start()
+    assert before != node.process()
+    assert node.listens["metrics"] in listed(breakable_lab)
+
+
+def listed(lab: Lab) -> set[int]:
+    """The ports that the cluster knows."""
+    return {one["port"] for one in Management(lab.rabbitmq).get("overview")["listeners"]}
 
 
 def test_a_frozen_node_is_thawed_by_up(breakable_lab: Lab) -> None:

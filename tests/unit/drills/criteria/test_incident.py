@@ -286,7 +286,8 @@ BROKEN: dict[str, tuple[Judge, Cases, tuple[str, ...]]] = {
         one_of(POISONED, "poisoned_queue", checkpoint=checkpoint(valid("poisoned-queue"), aside=[*ROWS, STRANGER])), (),
     ),
     "3 not in quarantine at the kill": (
-        c3_poisons.judge, one_of(POISONED, "poisoned_queue", at_hook=checkpoint(IDS["poisoned-queue"][:3])), (POISONS[0],),
+        c3_poisons.judge, one_of(POISONED, "poisoned_queue", at_hook=checkpoint(valid("poisoned-queue")[:3])),
+        (POISONS[0],),
     ),
     "3 acked before": (
         c3_poisons.judge, one_of(POISONED, "poisoned_queue", queue_at_hook=queue(messages=9)), (POISONS[0],),
