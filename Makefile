@@ -59,8 +59,8 @@ docs: dev ## writes the reference pages anew from the code
 	$(BIN)/python -m tests.matrix --write >/dev/null
 	$(BIN)/python -m tests.mutants --write
 
-demo: dev ## one command to live numbers: a lab, an exporter, Prometheus, a small workload (DRILL=yes: and a drill)
-	$(BIN)/python -m drills.demo $(if $(DRILL),--drill)
+demo: dev ## one command to live numbers: a lab, an exporter, Prometheus, a small workload; then a drill (DRILL=no: none)
+	$(BIN)/python -m drills.demo $(if $(filter no,$(DRILL)),--no-drill)
 
 demo-stop: dev ## ends all that `make demo` started
 	$(BIN)/python -m drills.demo --stop

@@ -12,10 +12,10 @@ def main() -> int:
     """Run or stop the demo. Exit 0: every value agrees with the ledger, and a drill passed; 1: not; 2: it can't run."""
     parser = argparse.ArgumentParser(prog="python -m drills.demo", description=__doc__)
     parser.add_argument("--stop", action="store_true", help="end everything that the demo started, and forget its data")
-    parser.add_argument("--drill", action="store_true", help="end with a quick crash-window on the lab: four minutes")
+    parser.add_argument("--no-drill", action="store_true", help="end without the drill, which takes four minutes")
     parser.add_argument("--name", default="demo", help="name of the lab instance (default: demo)")
     arguments = parser.parse_args()
-    return stop(arguments.name) if arguments.stop else start(arguments.name, with_drill=arguments.drill)
+    return stop(arguments.name) if arguments.stop else start(arguments.name, with_drill=not arguments.no_drill)
 
 
 if __name__ == "__main__":
