@@ -44,6 +44,7 @@ def parameters(quick: bool) -> dict[str, Any]:
         "hook_seconds": 60,
         "drain_seconds": 90,
         "election_seconds": 60,
+        "seen_seconds": 45,
     }
 
 

@@ -16,8 +16,8 @@ RUNS = "runs"  # in the lab's folder: they go with the lab
 def play(lab: Lab, report: Report) -> int:
     """Run it to its end (it has deadlines of its own). Its lines go where the demo's go; its exit code."""
     report.say(
-        f"mq-drill run {DRILL} --quick: kills workers, stops nodes of this lab, and proves what came of it: about four\n"
-        "minutes; Ctrl-C ends it and puts everything back"
+        f"mq-drill run {DRILL} --quick: kills workers, stops nodes of this lab, and proves what came of it; about four "
+        "minutes (Ctrl-C ends it and puts everything back)"
     )
     command = [sys.executable, "-m", "drills", "run", DRILL, "--quick", "--target", lab.name, "--yes", lab.name]
     with subprocess.Popen(command, env={**os.environ, "MQOPS_RUNS": str(lab.folder / RUNS)}) as process:

@@ -15,6 +15,9 @@ from drills.witness.rabbitmq import WitnessError
 
 INACTIVE, PENDING, FIRING = "inactive", "pending", "firing"
 SOURCE = "Prometheus, by its rules API"
+WATCHED = (
+    "the target's Prometheus, if it has one, scrapes the run's exporter with an alert of the case's own (taken out)"
+)
 STATES, TIMES = "alert", "alert_times"
 """Facts: the states in which it was seen, in their order; and when. None: there is no Prometheus."""
 

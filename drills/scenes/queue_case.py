@@ -8,6 +8,7 @@ from typing import Any
 from drills.actors.worker import Worker
 from drills.engine.drill import Case
 from drills.engine.stage import Stage
+from drills.scenes.alerting import WATCHED, Alert
 from drills.scenes.rabbitmq import Scene
 from drills.scenes.wrong import Wrong
 
@@ -74,12 +75,19 @@ class QueueCase(Case):
 class ReplicatedCase(QueueCase):
     """Begins with all events confirmed on three replicas, and nobody who reads them."""
 
+    def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
+        """Also the alert."""
+        yield from super().plan(parameters)
+        yield WATCHED
+
     def fixture(self, stage: Stage) -> None:
-        """All events confirmed; no consumer."""
+        """All events confirmed; no consumer; an alert on nodes that are down, for the time to detection."""
         self.publish_all(stage)
         assert self.publisher is not None
         self.publisher.stop()
         self.publisher = None
+        self.alert = Alert(stage, "DrillNodeDown", "mq_rabbitmq_node_up == 0")
+        self.alert.bring()
 
     def steady(self, stage: Stage) -> None:
         """Three replicas online, and the depth."""

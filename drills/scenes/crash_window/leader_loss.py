@@ -5,6 +5,7 @@ from __future__ import annotations
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.scenes import wrong as wrongs
+from drills.scenes.alerting import FIRING
 from drills.scenes.queue_case import ReplicatedCase
 from drills.scenes.rabbitmq import API
 
@@ -37,6 +38,7 @@ class LeaderLoss(ReplicatedCase):
             lambda queue: queue.leader not in (None, before) and before not in queue.online,
             stage.parameters["election_seconds"],
         )
+        self.alert.follow(FIRING, stage.parameters["seen_seconds"])
 
     def recover(self, stage: Stage) -> None:
         """Everything is read while the node is away; then it comes back."""

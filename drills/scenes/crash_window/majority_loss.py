@@ -11,6 +11,7 @@ from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
+from drills.scenes.alerting import FIRING
 from drills.scenes.queue_case import ReplicatedCase
 from drills.scenes.rabbitmq import QUEUE
 from drills.scenes.scene import LEDGER
@@ -33,6 +34,7 @@ class MajorityLoss(ReplicatedCase):
         self.stopped = [stage.make(StopNode(node.name)) for node in chosen]
         for number in self.stopped:
             stage.bite(number)
+        self.alert.follow(FIRING, stage.parameters["seen_seconds"])
         self._read_minority(stage, "minority_before")
         told = stage.target.rabbitmq_command(
             self.survivor.name, "quorum_status", QUEUE, "--vhost", stage.namespace, "--formatter", "json",

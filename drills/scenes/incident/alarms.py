@@ -12,7 +12,7 @@ from drills.engine.stage import Stage
 from drills.faults.disk_limit import DiskLimit
 from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
-from drills.scenes.alerting import FIRING, INACTIVE, PENDING, Alert
+from drills.scenes.alerting import FIRING, INACTIVE, PENDING, WATCHED, Alert
 from drills.scenes.incident.compatible import AMOUNT
 from drills.scenes.kafka_readings import LAG, PAGE
 from drills.scenes.queue_case import QueueCase
@@ -40,7 +40,7 @@ class LagAlert(TopicCase):
     def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
         """Also the alert."""
         yield from super().plan(parameters)
-        yield f"the target's Prometheus scrapes the run's exporter every 2 s, with an alert of the run's own ({FOR})"
+        yield WATCHED
 
     def fixture(self, stage: Stage) -> None:
         """The alert, a consumer at the barrier, and no event yet."""
@@ -88,7 +88,7 @@ class DiskAlarm(QueueCase):
     def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
         """Also the alert."""
         yield from super().plan(parameters)
-        yield "the target's Prometheus scrapes the run's exporter, with an alert of the run's own (taken out)"
+        yield WATCHED
 
     def ids(self, stage: Stage) -> list[str]:
         """Those before the alarm."""

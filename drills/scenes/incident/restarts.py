@@ -5,10 +5,14 @@ The leader of a RabbitMQ queue is the case that crash-window has (`LeaderLoss`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from drills.actors.hooks import AFTER_DB_COMMIT_BEFORE_ACK
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.scenes import wrong as wrongs
+from drills.scenes.alerting import FIRING, WATCHED, Alert
 from drills.scenes.incident.compatible import AMOUNT
 from drills.scenes.kafka_readings import ADMIN
 from drills.scenes.topic_case import TopicCase
@@ -49,9 +53,16 @@ class BrokerRestart(Restart):
     phase_seconds = 300.0  # a broker that starts on a busy machine takes its time
     fault = "the broker that leads partition 0 is stopped (undo: it is started), and events come meanwhile"
 
+    def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
+        """Also the alert."""
+        yield from super().plan(parameters)
+        yield WATCHED
+
     def steady(self, stage: Stage) -> None:
-        """The first half applied; all replicas in sync."""
+        """The first half applied; all replicas in sync; an alert on brokers that are down."""
         scene, before = self.scene(stage), self.halves(stage)[0]
+        self.alert = Alert(stage, "DrillBrokerDown", "mq_kafka_broker_up == 0")
+        self.alert.bring()
         self.consumers = [scene.consumer()]
         scene.await_effects(len(before), stage.parameters["drain_seconds"])
         scene.read_partitions("replicas_before", lambda found: all(len(one.in_sync) == 3 for one in found))
@@ -66,6 +77,7 @@ class BrokerRestart(Restart):
         if self.wrong.environment != wrongs.BROKER_STAYS:
             self.number = stage.make(StopNode(names[leader]))
             stage.bite(self.number)
+            self.alert.follow(FIRING, stage.parameters["seen_seconds"])
 
     def observe(self, stage: Stage) -> None:
         """Another leader, and the second half while it is away."""

@@ -9,7 +9,7 @@ from typing import Any
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
 from drills.scenes import wrong as wrongs
-from drills.scenes.alerting import FIRING, Alert
+from drills.scenes.alerting import FIRING, WATCHED, Alert
 from drills.scenes.kafka_readings import ADMIN, PAGE
 from drills.scenes.scene import LEDGER
 from drills.scenes.topic_case import TopicCase
@@ -40,7 +40,7 @@ class IsrLoss(TopicCase):
     def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
         """Also the alert."""
         yield from super().plan(parameters)
-        yield f"the target's Prometheus, if it has one, scrapes the run's exporter with an alert {ALERT} (taken out)"
+        yield WATCHED
 
     def fixture(self, stage: Stage) -> None:
         """An empty topic, a producer that tries each event once, and an alert that can fire."""
