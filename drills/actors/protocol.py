@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from queue import SimpleQueue
 from typing import Any, TextIO
@@ -26,6 +27,7 @@ class Driver:
     def __init__(self, reads: TextIO = sys.stdin, writes: TextIO = sys.stdout) -> None:
         self._reads, self._writes = reads, writes
         self._lock = threading.Lock()
+        self._stepped = False
         self.commands: SimpleQueue[Message] = SimpleQueue()
         self.options: Message = self._next()
 
@@ -35,6 +37,13 @@ class Driver:
             self._writes.write(json.dumps({"event": event, **fields}) + "\n")
             self._writes.flush()
 
+    def step_clock(self) -> None:
+        """The wall clock of this process jumps by so many seconds, where the options say so (`clock_step`)."""
+        step, real = self.options.get("clock_step"), time.time
+        if step and not self._stepped:
+            self._stepped = True
+            time.time = lambda: real() + step
+
     def listen(self, hooks: Any) -> None:
         """Takes commands from now on in a thread: `arm` and `release` go to the hooks, the others to `commands`."""
         threading.Thread(target=self._listen, args=(hooks,), daemon=True, name="commands").start()
@@ -42,6 +51,7 @@ class Driver:
     def _listen(self, hooks: Any) -> None:
         while True:
             command = self._next()
+            self.step_clock()
             if command["do"] == "arm":
                 hooks.arm(command["hook"], command["event_id"])
                 self.say("armed", hook=command["hook"], event_id=command["event_id"])

@@ -15,7 +15,7 @@ from typing import Any
 
 from drills.actors.protocol import Message
 from drills.lab.processes import Process, process_of, tail
-from drills.ledger import Ledger
+from drills.ledger import Ledger, clock
 
 GONE = 15.0  # seconds for a killed process to be gone
 STOP = 30.0  # seconds for one that was asked to end
@@ -162,5 +162,5 @@ def start(module: str, name: str, options: Mapping[str, Any], *, ledger: Ledger,
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would send its warnings elsewhere; output comes line by line."""
-    return {**os.environ, "PYTHONUNBUFFERED": "1"}
+    """Ours; output comes line by line, and the clock is the driver's."""
+    return {**os.environ, "PYTHONUNBUFFERED": "1", clock.VARIABLE: repr(clock.OFFSET)}

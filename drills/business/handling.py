@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from drills.business import tables
+from drills.ledger import clock
 from drills.ledger.database import connect
 
 
@@ -74,7 +74,7 @@ class Business:
             same = self._marked_hash(connection, event.event_id) == event.payload_hash
             return Handled.REPEATED if same else Handled.CONFLICT
         fields = None if event.fields is None else dict(event.fields)
-        row = {"event_id": event.event_id, "worker": worker, "at": time.time(), "fields": fields}
+        row = {"event_id": event.event_id, "worker": worker, "at": clock.now(), "fields": fields}
         connection.execute(sa.insert(tables.effects).values(**self._where, **row))
         mine = [tables.counters.c[name] == value for name, value in self._where.items()]
         value = tables.counters.c.value + amount
@@ -93,7 +93,7 @@ class Business:
         mine = [columns[name] == value for name, value in {**self._where, **same}.items()]
         with self._engine.begin() as connection:
             if connection.scalar(sa.select(columns.number).where(*mine)) is None:
-                values = {**self._where, **same, **row, "at": time.time()}
+                values = {**self._where, **same, **row, "at": clock.now()}
                 connection.execute(sa.insert(tables.quarantine).values(**values))
 
     def _must_be_ours(self) -> None:

@@ -13,7 +13,7 @@ from drills.engine.errors import UndoError
 from drills.engine.screen import Screen
 from drills.faults.change import Change, rebuilt
 from drills.lab.waiting import wait_for
-from drills.ledger import Ledger
+from drills.ledger import Ledger, clock
 from drills.targets.target import Target
 
 UNDO = 300.0  # seconds for one undo; a node that comes back has 180 of its own
@@ -62,7 +62,7 @@ class Changes:
         self._note(case, change.says(), number, "begun")
         self._say(case, change.says())
         change.make(self._target)
-        self._ledger.change(number, made=time.time())
+        self._ledger.change(number, made=clock.now())
         self._note(case, f"{change.says()}: made", number, "made")
         return number
 
@@ -77,7 +77,7 @@ class Changes:
             return "no proof yet" if found is None else None
 
         wait_for(f"it is proven that `{change.says()}` took effect", lack, seconds, self._screen.report())
-        self._ledger.change(number, bite=proof, bitten=time.time())
+        self._ledger.change(number, bite=proof, bitten=clock.now())
         self._note(case, f"{change.says()}: proven", number, "bitten", proof=proof)
         self._say(case, f"{change.says()}: proven: {proof}")
         return proof
@@ -96,7 +96,7 @@ class Changes:
             self._record(number, undo_error=str(error))
             raise UndoError(f"`{change.undo_says()}` failed: {error}") from error
         del self.standing[number]
-        self._record(number, undone=time.time(), undo_error=None)
+        self._record(number, undone=clock.now(), undo_error=None)
         if change.undo_says():
             self._record_note(case, f"{change.undo_says()}: done in {time.monotonic() - begun:.1f} s", number)
 

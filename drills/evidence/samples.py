@@ -17,6 +17,8 @@ from typing import IO
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from drills.ledger import clock
+
 EVERY = 2.0  # seconds
 PATIENCE = 5.0  # seconds for one read
 MOST_BYTES = 64 * 1024 * 1024  # of the file; past it the sampler stops and says so in the file's last row
@@ -81,11 +83,11 @@ class Sampler:
             out.flush()
             if out.tell() > MOST_BYTES:
                 self.error = f"{self._path.name} is full at {MOST_BYTES} bytes"
-                out.write(rows([Sample(time.time(), time.monotonic(), STOPPED, "{}", 1.0)]))
+                out.write(rows([Sample(clock.now(), time.monotonic(), STOPPED, "{}", 1.0)]))
                 return
 
     def _tick(self, session: requests.Session) -> str:
-        wall, monotonic = time.time(), time.monotonic()
+        wall, monotonic = clock.now(), time.monotonic()
         try:
             answer = session.get(self._url, timeout=PATIENCE)
             answer.raise_for_status()

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from drills.ledger import tables
+from drills.ledger import clock, tables
 from drills.ledger.database import connect
 from drills.model.publish import Attempt, Outcome
 from drills.model.verdict import Judgement, Verdict
@@ -36,7 +36,7 @@ class Ledger:
 
     def begin(self, **values: Any) -> None:
         """Notes the run itself; the columns of `runs`."""
-        self._insert(tables.runs, state="running", began=time.time(), **values)
+        self._insert(tables.runs, state="running", began=clock.now(), **values)
 
     def describe(self, **values: Any) -> None:
         """Notes what is known only after it began, such as the versions of brokers; the columns of `runs`."""
@@ -44,7 +44,7 @@ class Ledger:
 
     def finish(self, state: str, exit_code: int | None) -> None:
         """Notes how it ended."""
-        self._update(tables.runs, {}, state=state, ended=time.time(), exit_code=exit_code)
+        self._update(tables.runs, {}, state=state, ended=clock.now(), exit_code=exit_code)
 
     def about(self) -> Row:
         """The row of the run. Raises LookupError when there is none."""
@@ -55,14 +55,14 @@ class Ledger:
 
     def note(self, kind: str, text: str, case: str = "", **data: Any) -> None:
         """One entry of the timeline."""
-        clock = {"wall": time.time(), "monotonic": time.monotonic()}
-        self._insert(tables.timeline, kind=kind, case=case, text=text, data=data, **clock)
+        times = {"wall": clock.now(), "monotonic": time.monotonic()}
+        self._insert(tables.timeline, kind=kind, case=case, text=text, data=data, **times)
 
     # changes
 
     def plan_change(self, case: str, kind: str, arguments: Row, is_fault: bool) -> int:
         """Notes a change before it is made; its number."""
-        values = {"case": case, "kind": kind, "arguments": arguments, "is_fault": is_fault, "planned": time.time()}
+        values = {"case": case, "kind": kind, "arguments": arguments, "is_fault": is_fault, "planned": clock.now()}
         return self._insert_numbered(tables.changes, {}, **values)
 
     def change(self, number: int, **values: Any) -> None:
@@ -78,26 +78,26 @@ class Ledger:
 
     def worker_began(self, **values: Any) -> None:
         """Notes a process of ours; the columns of `workers`."""
-        self._insert(tables.workers, began=time.time(), **values)
+        self._insert(tables.workers, began=clock.now(), **values)
 
     def worker_ended(self, name: str, exit_code: int | None) -> None:
         """Notes that it is gone."""
-        self._update(tables.workers, {"name": name}, ended=time.time(), exit_code=exit_code)
+        self._update(tables.workers, {"name": name}, ended=clock.now(), exit_code=exit_code)
 
     def hook_reached(self, case: str, worker: str, hook: str, event_id: str) -> int:
         """Notes that a worker stands at a hook, before it says so; the number of the entry."""
         values = {"case": case, "worker": worker, "hook": hook, "event_id": event_id}
-        return self._insert(tables.hooks, **values, reached=time.time())
+        return self._insert(tables.hooks, **values, reached=clock.now())
 
     def hook_released(self, number: int) -> None:
         """Notes that it goes on."""
-        self._update(tables.hooks, {"number": number}, released=time.time())
+        self._update(tables.hooks, {"number": number}, released=clock.now())
 
     # events
 
     def attempt(self, case: str, event_id: str, worker: str) -> int:
         """Notes an attempt as PENDING, before it is sent; its number, from 1."""
-        values = {"worker": worker, "outcome": Outcome.PENDING.value, "detail": {}, "pending": time.time()}
+        values = {"worker": worker, "outcome": Outcome.PENDING.value, "detail": {}, "pending": clock.now()}
         return self._insert_numbered(tables.attempts, {"case": case, "event_id": event_id}, **values)
 
     def settle(self, case: str, event_id: str, number: int, outcome: Outcome, **detail: Any) -> None:
@@ -106,7 +106,7 @@ class Ledger:
         What is said after it is noted in the timeline.
         """
         which = {"case": case, "event_id": event_id, "number": number}
-        values = {"outcome": outcome.value, "detail": detail, "settled": time.time()}
+        values = {"outcome": outcome.value, "detail": detail, "settled": clock.now()}
         before = tables.attempts.c.outcome != Outcome.CONFIRMED.value
         if not self._update(tables.attempts, which, before, **values) and outcome != Outcome.CONFIRMED:
             said = f"{event_id}, attempt {number}: {outcome} after it was confirmed"
@@ -117,11 +117,11 @@ class Ledger:
     ) -> None:
         """Notes that an event was handed to a worker, before it is handled."""
         row = {"case": case, "event_id": event_id, "worker": worker, "place": place, "redelivered": redelivered}
-        self._insert(tables.deliveries, **row, detail=detail, at=time.time())
+        self._insert(tables.deliveries, **row, detail=detail, at=clock.now())
 
     def decide(self, case: str, event_id: str, decision: str, **detail: Any) -> None:
         """Notes what was decided about an event, such as to retry it."""
-        self._insert(tables.decisions, case=case, event_id=event_id, decision=decision, detail=detail, at=time.time())
+        self._insert(tables.decisions, case=case, event_id=event_id, decision=decision, detail=detail, at=clock.now())
 
     def attempts(self, case: str) -> list[Attempt]:
         """Every attempt of a case."""
@@ -132,8 +132,8 @@ class Ledger:
 
     def fact(self, case: str, name: str, value: Any, source: str) -> None:
         """Notes something that was read: who was asked, and the answer as JSON."""
-        clock = {"wall": time.time(), "monotonic": time.monotonic()}
-        self._insert(tables.facts, case=case, name=name, value=value, source=source, **clock)
+        times = {"wall": clock.now(), "monotonic": time.monotonic()}
+        self._insert(tables.facts, case=case, name=name, value=value, source=source, **times)
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Case -> name -> the last value of that name."""

@@ -36,7 +36,7 @@ class Scene(KafkaReadings):
     def worker(self, module: str, name: str, **options: Any) -> Worker:
         """A worker that is ready."""
         place = {"client": dict(self.stage.target.kafka.client), "topic": self.topic, "group": self.group}
-        made: Worker = self.stage.start_worker(module, name, {**place, "handler_id": HANDLER, **options})
+        made: Worker = self.stage.start_worker(module, name, {**place, **self.clock, "handler_id": HANDLER, **options})
         made.await_event("ready", READY)
         return made
 

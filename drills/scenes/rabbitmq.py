@@ -51,7 +51,7 @@ class Scene(BusinessScene):
         login = ":".join(quote(part, safe="") for part in (addresses.user, addresses.password))
         urls = [f"{scheme}://{login}@{node.host}:{node.amqp_port}" for node in chosen]
         place = {"amqp": urls, "ca_file": addresses.ca_file, "vhost": self.stage.namespace, "queue": QUEUE}
-        made: Worker = self.stage.start_worker(module, name, {**place, "handler_id": HANDLER, **options})
+        made: Worker = self.stage.start_worker(module, name, {**place, **self.clock, "handler_id": HANDLER, **options})
         made.await_event("ready", READY)
         return made
 

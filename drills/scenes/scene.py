@@ -63,6 +63,11 @@ class BusinessScene:
 
     # workers
 
+    @property
+    def clock(self) -> dict[str, float]:
+        """Options of workers whose clock jumps."""
+        return {"clock_step": -3600.0} if self.wrong.environment == wrongs.CLOCK_STEPS else {}
+
     def _told(self) -> str:
         outcomes = [one.outcome.value for one in self.stage.ledger.attempts(self.stage.case)]
         return ", ".join(f"{outcomes.count(name)} {name}" for name in sorted(set(outcomes)))

@@ -18,6 +18,7 @@ BROKER_STAYS = "broker_stays"  # where it is to be stopped
 RULE_TOO_HIGH = "rule_too_high"  # the alert's threshold is never reached
 LIMIT_TOO_LOW = "limit_too_low"  # the free-disk limit stays below what is free
 ACCOUNT_IS_ADMIN = "account_is_admin"  # the application's account may do everything
+CLOCK_STEPS = "clock_steps"  # the worker's clock jumps back by an hour when it gets its first command
 ROTATES_NOTHING = "rotates_nothing"  # the password stays what it is
 
 

@@ -13,6 +13,7 @@ from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.lab import Lab
 from drills.model.verdict import Exit, Verdict
+from drills.scenes.wrong import CLOCK_STEPS, Wrong
 from drills.targets import file as target_file
 from tests import mutants
 
@@ -33,6 +34,20 @@ def test_a_quick_run_passes_all_eight_and_says_that_it_was_quick(
     shrunk = {number for number, one in found.items() if "not the full proof" in one.because}
     assert set(range(1, 9)) == shrunk
     assert ["serving"] * 3 == [rabbitmq_lab.node(f"rabbitmq-{n}").condition() for n in (1, 2, 3)]
+
+
+def test_a_clock_that_jumps_back_by_an_hour_in_the_workers_changes_no_verdict_and_no_time(
+    rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with workers that write the machine's time: no effect came after the fault."""
+    monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
+    said = io.StringIO()
+    drill = crash_window.drill(Wrong(environment=CLOCK_STEPS))
+    options = Options(seed=8, quick=True, only=(3,), rto=90.0)
+    driver = Driver(drill, target_file.find(rabbitmq_lab.name), options, Screen(said), start)
+    assert Exit.PASS == driver.play(), said.getvalue()
+    [times] = [facts["recovery"] for facts in driver.ledger.facts().values() if "recovery" in facts]
+    assert 0 < times["service_seconds"] < times["drained_seconds"] < 180
 
 
 @pytest.mark.parametrize("name", QUICK_ONES)

@@ -22,7 +22,9 @@ DRAIN = {"leader": "rabbit@one", "sentinel": "sentinel-1", "readings": [{"at": 1
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setattr("drills.ledger.ledger.time", Clock())
+    clock = Clock()
+    monkeypatch.setattr("drills.ledger.ledger.time", clock)
+    monkeypatch.setattr("drills.ledger.clock.now", clock.time)
     ledger = opened(sqlite_url(tmp_path / "ledger.db"))
     yield ledger
     ledger.close()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from drills.engine import seeing
 from drills.ledger import database
-from tests.ledger_claims import CLAIMS
+from tests.ledger_claims import CLAIMS, opened
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.__name__)
@@ -33,3 +35,19 @@ def test_a_postgresql_url_is_read_by_psycopg_and_keeps_its_password_to_itself() 
     assert ("postgresql", "psycopg") == (engine.dialect.name, engine.dialect.driver)
     assert "secret" not in repr(engine)
     engine.dispose()
+
+
+def test_a_clock_that_is_set_back_does_not_change_what_came_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A retry that was decided before its attempt is not decided about afterwards; with wall clocks it seemed so."""
+    ledger = opened(database.sqlite_url(tmp_path / "ledger.db"))
+    ledger.attempt("a", "E1", "w")
+    ledger.decide("a", "E1", "retry")
+    real = time.time
+    monkeypatch.setattr("time.time", lambda: real() - 3600)
+    ledger.attempt("a", "E1", "w")
+    found = seeing.account(ledger, "a", {"effects": {}})
+    assert found is not None
+    assert frozenset() == found.retry_decisions
+    ledger.close()

@@ -32,6 +32,7 @@ def written(make: Make, folder: Path) -> Written:
     with pytest.MonkeyPatch.context() as patch:
         clock = Clock()
         patch.setattr("drills.ledger.ledger.time", clock)
+        patch.setattr("drills.ledger.clock.now", clock.time)
         run = make(folder, clock)
     told = write(folder, run.ledger, DRILL, [PASSWORD])
     run.ledger.close()
