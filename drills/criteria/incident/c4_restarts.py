@@ -64,7 +64,7 @@ def _consumer(findings: Findings, case: CaseSeen) -> None:
             findings.unknown(f"{CONSUMER}: what was to be seen at the kill was not read")
         elif victim not in kept["effects"]:
             findings.unknown(f"{CONSUMER}: {victim} was not seen to be committed when its consumer was killed")
-        elif offsets["committed"].get("0", 0) >= len(kept["effects"]):
+        elif offsets["committed"].get("0", 0) > findings.seen.parameters["ids"][CONSUMER].index(victim):
             findings.wrong(f"{CONSUMER}: the offset of {victim} was committed before its hook", [victim])
         elif len({one["worker"] for one in handed}) < 2:
             findings.wrong(f"{CONSUMER}: {victim} was not handed to the consumer that came after", [victim])
