@@ -13,6 +13,7 @@ from drills.catalog import incident
 from drills.engine.driver import Driver, Options
 from drills.engine.screen import Screen
 from drills.faults.kafka_user import harmless
+from drills.faults.secrets import password
 from drills.lab import Lab
 from drills.ledger import tables
 from drills.model.verdict import Verdict
@@ -29,12 +30,12 @@ def target(secure_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Nothing of the run may be left in it."""
     monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
     found = target_file.find(secure_lab.name)
-    before = users(found)
+    before = accounts(found)
     yield found
-    assert before == users(found)
+    assert before == accounts(found)
 
 
-def users(target: Target) -> list[str]:
+def accounts(target: Target) -> list[str]:
     return sorted(one["name"] for one in Management(target.rabbitmq).get("users") or [])
 
 
@@ -44,13 +45,18 @@ def test_locks_rights_and_a_rotation_are_told_apart(target: Target, tmp_path: Pa
     driver.play()
     found = driver.ledger.judgements()[7]
     assert Verdict.PASS is found.verdict, said.getvalue()
-    user = next(row["arguments"]["name"] for row in driver.ledger.rows(tables.changes) if row["kind"] == "kafka_user")
+    rows = driver.ledger.rows(tables.changes)
+    users = {
+        row["kind"].removesuffix("_user"): row["arguments"]["name"] for row in rows if row["kind"].endswith("_user")
+    }
+    user = users["kafka"]
     assert ([], False) == (
         kafka_accounts.rights_of(target.kafka, user), kafka_accounts.has_password(target.kafka, user)
     )  # fmt: skip
     written = "".join(path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
     assert user in written
-    assert "sasl.password" not in written
+    secrets = [password(target, system, name, generation) for system, name in users.items() for generation in (1, 2)]
+    assert ([], 4) == ([one for one in secrets if one in written], len(set(secrets)))
 
 
 @pytest.mark.parametrize("name", ["account_is_admin", "rotates_nothing"])
