@@ -37,13 +37,13 @@ def test_a_quick_run_passes_all_eight_and_says_that_it_was_quick(
 
 
 def test_a_clock_that_jumps_back_by_an_hour_in_the_workers_changes_no_verdict_and_no_time(
-    rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgresql_url: str
 ) -> None:
-    """Seen to fail with workers that write the machine's time: no effect came after the fault."""
+    """With the business in PostgreSQL. Seen to fail with workers that write the machine's time: no effect came after the fault."""
     monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
     said = io.StringIO()
     drill = crash_window.drill(Wrong(environment=CLOCK_STEPS))
-    options = Options(seed=8, quick=True, only=(3,), rto=90.0)
+    options = Options(seed=8, quick=True, only=(3,), rto=90.0, business_url=postgresql_url)
     driver = Driver(drill, target_file.find(rabbitmq_lab.name), options, Screen(said), start)
     assert Exit.PASS == driver.play(), said.getvalue()
     [times] = [facts["recovery"] for facts in driver.ledger.facts().values() if "recovery" in facts]
