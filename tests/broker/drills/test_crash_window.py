@@ -39,7 +39,7 @@ def test_a_quick_run_passes_all_eight_and_says_that_it_was_quick(
 def test_a_clock_that_jumps_back_by_an_hour_in_the_workers_changes_no_verdict_and_no_time(
     rabbitmq_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgresql_url: str
 ) -> None:
-    """With the business in PostgreSQL. Seen to fail with workers that write the machine's time: no effect came after the fault."""
+    """With the business in PostgreSQL. Seen to fail with workers that write the machine's time."""
     monkeypatch.setenv("MQOPS_RUNS", str(tmp_path))
     said = io.StringIO()
     drill = crash_window.drill(Wrong(environment=CLOCK_STEPS))
