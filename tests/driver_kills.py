@@ -36,8 +36,8 @@ HEAD = """\
 
 `mq-drill run crash-window --quick --only 7` on a real cluster, its driver ended with SIGKILL when it had just said
 where it is; in `inject` when the leader's node was proven to be down. Then another run is tried, which must be refused
-while something may stand, `mq-drill recover` is run twice, and `mq-drill analyze` judges what was stored. Nothing may be
-left: every node serves, no virtual host of the run is there.
+while something may stand, `mq-drill recover` is run twice, and `mq-drill analyze` judges what was stored. Nothing may
+be left: every node serves, no virtual host of the run is there.
 
 Written by `python -m tests.driver_kills`; do not edit.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from drills.actors.worker import Worker, WorkerError
 from drills.faults.queue import Queue
 from drills.faults.vhost import Vhost
+from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
 from drills.scenes.scene import HANDLER, READY, SEEN, BusinessScene
 from drills.witness import exporter_page, rabbitmq_drain
@@ -74,6 +76,21 @@ class Scene(BusinessScene):
         worker.send("publish", events=list(messages), confirm_seconds=seconds)
         worker.await_event("settled", 2 * seconds + READY)
         self.stage.note(f"{len(messages)} published: {self._told()}", "observation")
+
+    def listen(self, worker: Worker, ids: Sequence[str]) -> None:
+        """Waits a while for late confirms of a publisher's events, none of which is needed; then the publisher ends.
+
+        Its channel may still be blocked: then it is killed, and what it does not know stays unknown.
+        """
+
+        def lack() -> str | None:
+            told = {one.event_id for one in self.stage.ledger.attempts(self.stage.case) if not one.outcome.is_unknown}
+            return ", ".join(sorted(set(ids) - told)) or None
+
+        with contextlib.suppress(LabTimeoutError):
+            self.stage.wait("late confirms", lack, self.stage.parameters["late_confirm_seconds"])
+        with contextlib.suppress(WorkerError):
+            worker.stop(15.0)
 
     def hold(self, worker: Worker, hook: str, event_id: str) -> bool:
         """Lets a consumer run until it is held there; whether it was."""

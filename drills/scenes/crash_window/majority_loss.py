@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-from collections.abc import Sequence
 
-from drills.actors.worker import Worker, WorkerError
 from drills.engine.stage import Stage
 from drills.faults.stop_node import StopNode
-from drills.lab.errors import LabTimeoutError
 from drills.scenes import wrong as wrongs
 from drills.scenes.alerting import FIRING
 from drills.scenes.queue_case import ReplicatedCase
@@ -67,7 +63,8 @@ class MajorityLoss(ReplicatedCase):
         for number in self.stopped:
             stage.undo(number)
         scene.read_queue("queue_back", lambda queue: len(queue.online) == 3, stage.parameters["election_seconds"])
-        self._listen(stage, new[: len(new) // 2])
+        scene.listen(self.listener, new[: len(new) // 2])
+        scene.outcomes("outcomes_late")
         self.publisher = scene.publisher("publisher-again")
         self.publisher.send("retry", events=scene.messages(new), confirm_seconds=stage.parameters["confirm_seconds"])
         retried = self.publisher.await_event("retrying", 30)["ids"]
@@ -76,21 +73,3 @@ class MajorityLoss(ReplicatedCase):
         self.publisher.await_event("settled", 60)
         self.consumer = scene.consumer()
         self.consumer.send("start")
-
-    def _listen(self, stage: Stage, ids: Sequence[str]) -> None:
-        """Waits for late confirms for a while; none is needed."""
-
-        def lack() -> str | None:
-            told = {one.event_id for one in stage.ledger.attempts(stage.case) if not one.outcome.is_unknown}
-            return ", ".join(sorted(set(ids) - told)) or None
-
-        with contextlib.suppress(LabTimeoutError):
-            stage.wait("late confirms", lack, stage.parameters["late_confirm_seconds"])
-        self.scene(stage).outcomes("outcomes_late")
-        _end(self.listener)
-
-
-def _end(worker: Worker) -> None:
-    """Its channel may still be blocked: then it is killed; what it does not know stays unknown."""
-    with contextlib.suppress(WorkerError):
-        worker.stop(15.0)

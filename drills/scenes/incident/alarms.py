@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -167,7 +166,7 @@ class DiskAlarm(QueueCase):
         stage.undo(self.number)
         self._alarms(stage, "alarms_after", lambda found: bool(found) and not any(found.values()))
         scene, probes = self.scene(stage), stage.parameters["probe_ids"]
-        self._listen(stage, probes[0])
+        scene.listen(self.probe, probes[:1])
         self.publisher = scene.publisher("publisher-again")
         seconds = stage.parameters["confirm_seconds"]
         self.publisher.send("retry", events=scene.messages(probes[:1]), confirm_seconds=seconds)
@@ -177,17 +176,3 @@ class DiskAlarm(QueueCase):
         self.alert.follow(INACTIVE, stage.parameters["seen_seconds"])
         self.consumer = scene.consumer()
         self.consumer.send("start")
-
-    def _listen(self, stage: Stage, probe: str) -> None:
-        """Waits a while for the late confirm; none is needed."""
-
-        def lack() -> str | None:
-            known = [
-                one for one in stage.ledger.attempts(stage.case) if one.event_id == probe and not one.outcome.is_unknown
-            ]
-            return None if known else "still unknown"
-
-        with contextlib.suppress(LabTimeoutError):
-            stage.wait("the probe's late confirm", lack, stage.parameters["late_confirm_seconds"])
-        with contextlib.suppress(WorkerError):
-            self.probe.stop(15.0)
