@@ -34,6 +34,7 @@ class AccessCase(Case):
     """Facts: `offers` (has the target TLS and logins), `account` (its rights by the admin's word), `probes`."""
 
     system = ""
+    makes: tuple[str, ...] = ()
 
     def __init__(self, name: str, title: str, wrong: Wrong) -> None:
         self.name, self.title = name, title  # type: ignore[misc]
@@ -41,7 +42,8 @@ class AccessCase(Case):
         self.probes: dict[str, dict[str, Any]] = {}
 
     def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:  # noqa: ARG002
-        """The account."""
+        """The places, and the account."""
+        yield from (f"make {one.format(where=f'drill-<run>-{self.name}')} (removed at the end)" for one in self.makes)
         yield f"make an account of {self.system}, drill-<run>-{self.name}-app, with least rights (removed at the end)"
         yield "try TLS, login and rights with it, each by a connection of its own; change its password once"
 
@@ -134,6 +136,7 @@ class RabbitmqAccess(AccessCase):
     """One virtual host, one queue to read and write, nothing to declare."""
 
     system = "rabbitmq"
+    makes = ("the virtual hosts {where} and {where}-other", "the quorum queues work and other in {where}")
 
     def offers(self, stage: Stage) -> str | None:
         """TLS; logins RabbitMQ has always."""
@@ -194,6 +197,7 @@ class KafkaAccess(AccessCase):
     """One topic, one group, one transactional ID."""
 
     system = "kafka"
+    makes = ("the topics {where}-work and {where}-other, 1 partition",)
 
     def offers(self, stage: Stage) -> str | None:
         """TLS and passwords."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drills.actors.worker import Worker
@@ -24,6 +25,13 @@ class Replay(WithDeadLetters):
 
     profile = "replay"
     fault = "no fault; the valid events of the topic's range are replayed into a topic of their own, twice"
+
+    def plan(self, parameters: Mapping[str, Any]) -> Iterable[str]:
+        """Also the places of the replay."""
+        yield from super().plan(parameters)
+        where = f"drill-<run>-{self.name}"
+        yield f"make the topic {where}-replay (removed at the end)"
+        yield f"commit the groups {where}-dedupe and {where}-{REBUILD} at 0 on it (removed at the end)"
 
     def fixture(self, stage: Stage) -> None:
         """Both writers' events confirmed."""
