@@ -24,6 +24,7 @@ def configuration(ports: Ports, number: int, settings: Settings, keys: Keys | No
     """rabbitmq.conf of one node. Every node lists all three: with one seed, the others hold the lock that it needs."""
     lines = {
         **(rabbitmq_security.configuration(ports, number, keys) if keys else _plain_listeners(ports, number)),
+        **(BESIDE_TLS if keys and _series(settings) >= TWO_LISTENERS else {}),
         "cluster_formation.peer_discovery_backend": "classic_config",
         **{f"cluster_formation.classic_config.nodes.{n}": erlang_name(n) for n in NODES},
         # by default the holder of the discovery lock tries ten times to join nodes that wait for that lock
@@ -36,6 +37,15 @@ def configuration(ports: Ports, number: int, settings: Settings, keys: Keys | No
         "log.file.level": "info",
     }
     return "".join(f"{key} = {value}\n" for key, value in lines.items())
+
+
+TWO_LISTENERS = (4, 3)
+BESIDE_TLS = {"prometheus.tcp.listener": "none"}
+"""From then on the plain listener of the Prometheus plugin opens beside that with TLS, on one port for all nodes."""
+
+
+def _series(settings: Settings) -> tuple[int, ...]:
+    return tuple(int(part) for part in settings.rabbitmq_version.split("."))
 
 
 def _plain_listeners(ports: Ports, number: int) -> dict[str, str]:

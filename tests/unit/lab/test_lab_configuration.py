@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 from drills.lab import kafka_config, rabbitmq_config
+from drills.lab.keys import Keys
 from drills.lab.ports import Ports
 from drills.lab.record import Settings
 
@@ -93,3 +95,11 @@ log.file.level = info
 
 def test_the_tick_time_is_set_in_erlangs_own_file() -> None:
     assert "[{kernel,[{net_ticktime,8}]}].\n" == rabbitmq_config.advanced(Settings(net_ticktime=8))
+
+
+def test_rabbitmq_4_3_with_tls_has_no_plain_listener_for_prometheus(tmp_path: Path) -> None:
+    """It would open on 15692 of every node, and the second one could not start."""
+    for version, lines in (("3.10", 0), ("4.0", 0), ("4.3", 1)):
+        text = rabbitmq_config.configuration(PORTS, 2, Settings(rabbitmq_version=version), Keys(tmp_path))
+        assert lines == text.splitlines().count("prometheus.tcp.listener = none"), version
+    assert "none" not in rabbitmq_config.configuration(PORTS, 2, Settings(rabbitmq_version="4.3"))
