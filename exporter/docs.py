@@ -15,7 +15,8 @@ from pydantic_core import PydanticUndefined
 from exporter import health
 from exporter import metrics as metrics_package
 from exporter.config.explain import NOT_IN_FILES, section_of
-from exporter.config.model import UNITS, Config, parse_duration, parse_size
+from exporter.config.model import Config
+from exporter.config.section import UNITS, parse_duration, parse_size
 from exporter.metrics import registry
 from exporter.metrics.family import Family
 

@@ -6,59 +6,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from exporter.config.addresses import check_bootstrap, check_listen_address, check_management_url
+from exporter.config.objectives import KafkaObjectives, RabbitMQObjectives
+from exporter.config.section import Duration, Pattern, Section, Size
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def parse_duration(value: object) -> float:
-    """Seconds from `15s`, `250ms`, `7d` or a plain number of seconds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError("expected a duration such as 15s, 5m or 7d")
-    if isinstance(value, (int, float)):
-        return float(value)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", value.strip())
-    if match is None:
-        raise ValueError(f"expected a duration such as 15s, 5m or 7d, got {value!r}")
-    return float(match[1]) * UNITS[match[2]]
-
-
-def parse_size(value: object) -> int | float:
-    """Bytes from `10GiB`, `500MB` or a number; a share of the disk (0 to 1) from `5%`."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|B|[kMGT]i?B)", str(value).strip())
-    if match is None:
-        raise ValueError(f"expected a size such as 10GiB, or a share of the disk such as 5%, got {value!r}")
-    if match[2] == "%":
-        return float(match[1]) / 100
-    power = "BkMGT".index(match[2][0]) if match[2] != "B" else 0
-    return int(float(match[1]) * (1024 if "i" in match[2] else 1000) ** power)
-
-
-def check_pattern(value: str) -> str:
-    """A regular expression that must match the whole name. Raises ValueError when it does not compile."""
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"{value!r} is not a regular expression: {error}") from None
-    return value
-
-
-Duration = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]
-Size = Annotated[int | float, BeforeValidator(parse_size), Field(ge=0)]
-Pattern = Annotated[str, AfterValidator(check_pattern)]
 Bootstrap = Annotated[str, AfterValidator(check_bootstrap)]
 ManagementURL = Annotated[str, AfterValidator(check_management_url)]
 ListenAddress = Annotated[str, AfterValidator(check_listen_address)]
-
-
-class Section(BaseModel):
-    """A part of the file: no unknown keys, no change after loading. Texts below keys go into docs/configuration.md."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True)
 
 
 class Filter(Section):
@@ -143,6 +99,8 @@ class Kafka(Section):
     """Groups that should exist."""
     dead_letters: KafkaDeadLetters = KafkaDeadLetters()
     """Which topics hold dead letters."""
+    objectives: KafkaObjectives = KafkaObjectives()
+    """What is meant to be, for `mq_objective_*`."""
 
 
 class RabbitMQ(Section):
@@ -188,6 +146,8 @@ class RabbitMQ(Section):
     """Environment variables for that command."""
     expected_nodes: int | None = Field(default=None, ge=1)
     """How many nodes there should be, so that a missing one is seen."""
+    objectives: RabbitMQObjectives = RabbitMQObjectives()
+    """What is meant to be, for `mq_objective_*`."""
 
 
 class Web(Section):

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from exporter.config.document import Document, read, unreadable
 from exporter.config.explain import explain
 from exporter.config.mistakes import ConfigError, Mistake
-from exporter.config.model import Section
+from exporter.config.section import Section
 from exporter.config.web_tls import CURVES, Cipher, Curve, apply
 
 BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}")

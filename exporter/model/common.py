@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from exporter.model.objectives import Objectives
+
 STALE_AFTER = 3  # intervals after which what was read is withheld
 
 
@@ -110,3 +112,4 @@ class ClusterSnapshot:
     dead_letter_sources: tuple[DeadLetterSource, ...] = ()
     clock_offsets: Mapping[str, float] = field(default_factory=dict)  # node -> its clock minus ours, seconds
     expected: Expected = Expected()
+    objectives: Objectives = field(default_factory=Objectives)

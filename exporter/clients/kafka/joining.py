@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from exporter.clients import objectives
 from exporter.clients.kafka import assembly, rights
 from exporter.clients.kafka.parts import Parts
 from exporter.clients.kafka.reading import Reading
@@ -139,6 +140,7 @@ def _frozen(
         dead_letter_sources=feeds,
         clock_offsets=parts.quorum.clock_offsets(),
         expected=Expected(config.expected_brokers, None, config.expected_groups),
+        objectives=objectives.of_kafka(config.objectives),
         granularity=config.granularity,
         brokers=reading.members,
         log_dirs=directories,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from exporter.clients import objectives
 from exporter.clients.rabbitmq import cli, questions
 from exporter.clients.rabbitmq.collecting import Run
 from exporter.clients.rabbitmq.failures import Failure, RequestError, hidden_vhost, no_monitor
@@ -247,6 +248,7 @@ class Poll:
                 for outcome, count in page.unroutable.items()
             },
             expected=Expected(nodes=self.config.expected_nodes),
+            objectives=objectives.of_rabbitmq(self.config.objectives),
         )
 
     def _members(self, nodes: Mapping[str, ListedNode] | None, word: NodeWord) -> tuple[Node, ...]:
