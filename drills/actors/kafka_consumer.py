@@ -168,6 +168,8 @@ class KafkaWorker(Consuming):
             held = partial(self.hooks.reach, AFTER_DEAD_LETTER_BEFORE_COMMIT, place)
             self.dead_letters.move(record, place, error, held)
         except KafkaException as failure:
+            if failure.args[0].fatal():  # such as another one with its transactional ID: no later try would succeed
+                raise
             self.driver.say("trouble", reason=str(failure))
             self._again(record)
             return
