@@ -41,7 +41,7 @@ test: style ## everything: unit tests side by side, then the rest on real broker
 test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
 	$(BIN)/python -m tests.matrix
 
-mutants: dev ## wrong applications and environments that the drills must object to, into docs/mutants.md (half an hour)
+mutants: dev ## wrong applications and environments that the drills must object to, into docs/mutants.md (an hour and a quarter)
 	$(BIN)/mq-drill lab install
 	$(BIN)/python -m tests.mutants
 
