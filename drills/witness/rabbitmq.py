@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote
@@ -49,8 +49,11 @@ class RabbitWitness:
         self._trusted: str | bool = ca_file or True
 
     def queue(self, vhost: str, name: str) -> QueueReading | None:
-        """What it says of a queue; None when it says that there is none. Raises WitnessError."""
-        found = self.get(f"/api/queues/{quote(vhost, safe='')}/{quote(name, safe='')}")
+        """What it says of a queue; None when it says that there is none. Raises WitnessError.
+
+        After a restart a node may know the queue and not its counts, for minutes (3.10): then another one is asked.
+        """
+        found = self.get(f"/api/queues/{quote(vhost, safe='')}/{quote(name, safe='')}", has_counts)
         return None if found is None else read_queue(found, time.monotonic())
 
     def running(self) -> dict[str, bool]:
@@ -62,9 +65,12 @@ class RabbitWitness:
         found: Mapping[str, Any] = self.get("/api/overview") or {}
         return found
 
-    def get(self, path: str) -> Any:
-        """The JSON of a path from the first node that answers; None for 404. Raises WitnessError when none does."""
-        failures = []
+    def get(self, path: str, is_whole: Callable[[Any], bool] = lambda _: True) -> Any:
+        """The JSON of a path from the first node whose answer is whole, else from the last that answers; None for 404.
+
+        Raises WitnessError when none answers.
+        """
+        failures, partial = [], []
         for url in self.urls:
             try:
                 with requests.Session() as session:
@@ -73,10 +79,20 @@ class RabbitWitness:
                 if answer.status_code == 404:
                     return None
                 answer.raise_for_status()
-                return answer.json()
+                found = answer.json()
+                if is_whole(found):
+                    return found
+                partial.append(found)
             except (requests.RequestException, ValueError) as error:
                 failures.append(f"{url}: {type(error).__name__}")
+        if partial:
+            return partial[-1]
         raise WitnessError(f"no node's management API gave {path} ({'; '.join(failures)})")
+
+
+def has_counts(found: Mapping[str, Any]) -> bool:
+    """Whether an answer about a queue says how many messages it has."""
+    return isinstance(found.get("messages"), int)
 
 
 def read_queue(found: Mapping[str, Any], at: float) -> QueueReading:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
 import pytest
 
 from drills.model.drain import Drain, Reading
 from drills.witness.agreement import Agreement
 from drills.witness.exporter_page import parse
-from drills.witness.rabbitmq import QueueReading, WitnessError, read_queue
+from drills.witness.rabbitmq import QueueReading, RabbitWitness, WitnessError, read_queue
 from drills.witness.rabbitmq_drain import prove
 
 PAGE = """\
@@ -54,3 +61,40 @@ def test_a_sentinel_that_was_not_consumed_proves_nothing() -> None:
 
     found = prove(lambda: reading(0, 0), "sentinel-1", lost, 0.1)
     assert "no sentinel was consumed" == found.lack()
+
+
+@contextmanager
+def node(answer: Mapping[str, Any]) -> Iterator[str]:
+    """A management API that says this to everything; its URL."""
+    body = json.dumps(answer).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_node_that_does_not_know_the_counts_is_not_the_only_one_that_is_asked() -> None:
+    """Seen on 3.10 after a restart: for two minutes one node knew the queue and not how much was in it."""
+    bare, whole = {"leader": "n2", "members": ["n2"], "online": ["n2"]}, {"messages": 0, "messages_unacknowledged": 0}
+    with ExitStack() as nodes:
+        first, second = (nodes.enter_context(node(answer)) for answer in (bare, {**bare, **whole}))
+        for urls, messages in (
+            ([first, second], 0),
+            ([second, first], 0),
+            ([first], None),
+            ([first, "http://[::1]:9"], None),
+        ):
+            found = RabbitWitness(urls, "guest", "guest").queue("v", "work")
+            assert found is not None
+            assert ("n2", messages) == (found.leader, found.messages), urls
