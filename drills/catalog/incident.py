@@ -61,7 +61,7 @@ def parameters(quick: bool) -> dict[str, Any]:
         "drain_seconds": 120,
         "election_seconds": 60,
         "isr_seconds": 60,
-        "probe_seconds": 30,
+        "probe_seconds": 10 if quick else 30,
         "seen_seconds": 45,
     }  # fmt: skip
 
