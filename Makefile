@@ -8,6 +8,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LAB ?= dev
 MINUTES ?= 60
+JOBS ?= $(if $(MQ_TEST_LAB),1,2)
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|' 2>/dev/null \
@@ -33,10 +34,10 @@ style: dev
 check: style ## format, lint, types and the tests that need no broker and not long (a minute or two)
 	$(BIN)/pytest -q -n 4 --dist worksteal -m "not slow" tests/unit
 
-test: style ## everything: unit tests side by side, then the rest on real brokers (JOBS=2: on two labs); installs what that needs
+test: style ## everything: unit tests, then the rest on real brokers, on two labs (JOBS=1: on one); installs what that needs
 	$(BIN)/mq-drill lab install
 	$(BIN)/pytest -n 4 --dist worksteal tests/unit
-	$(BIN)/pytest $(if $(JOBS),-n $(JOBS) --dist loadgroup) --ignore=tests/unit
+	$(BIN)/pytest $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist loadgroup) --ignore=tests/unit
 
 test-matrix: dev ## the exporter's broker tests on other versions, into docs/compatibility.md (an hour or more; root)
 	$(BIN)/python -m tests.matrix

@@ -18,8 +18,9 @@ TOPIC, DEAD, OPEN, REJECTS = "orders", "orders.DLQ", "orders.open", "orders.reje
 GROUP, SHARE = "billing", "shared"
 VHOST = "shop"
 NOT_HERE = frozenset({"mq_expected_brokers", "mq_expected_group", "mq_expected_nodes",
-                      "mq_kafka_group_age_error_bound_seconds"})  # fmt: skip
-"""Families of Kafka that say something only where something was configured, or is not known exactly."""
+                      "mq_kafka_group_age_error_bound_seconds",
+                      "mq_objective_backlog_messages", "mq_objective_unacknowledged_messages"})  # fmt: skip
+"""Families that say something of Kafka only where something was configured, or is not known exactly; or never."""
 Said = dict[tuple[str, str], tuple[str, ...]]
 
 
@@ -72,7 +73,7 @@ CLUSTER_LOST = (
 LAGS_LOST = (
     "mq_kafka_group_committed_offset", "mq_kafka_group_lag_offsets", "mq_kafka_group_oldest_message_age_seconds",
     "mq_kafka_group_partition*", "mq_kafka_group_topic_*", "mq_kafka_group_retention_used_ratio",
-    "mq_kafka_group_lost_offsets_total", "mq_kafka_group_offset_rewinds_total",
+    "mq_kafka_group_lost_offsets_total", "mq_kafka_group_offset_rewinds_total", "mq_objective_lag_*",
 )  # fmt: skip
 MEMBERS_LOST = ("mq_kafka_group_members*",)
 TOPIC_LOST = ("mq_kafka_topic_*", "mq_kafka_partition_*")
@@ -89,7 +90,7 @@ KAFKA = (
     KafkaRow(
         "Read and Describe on Topic",
         without(READ),
-        lost=(*TOPIC_LOST, "mq_dlq_*", *LAGS_LOST, *MEMBERS_LOST),
+        lost=(*TOPIC_LOST, "mq_dlq_*", "mq_objective_dlq_*", *LAGS_LOST, *MEMBERS_LOST),
         said=(
             telling(named.DESCRIBE_TOPIC, "topics", kind="topic", names=(TOPIC, DEAD, OPEN, REJECTS)),
             ASSIGNED,
@@ -126,7 +127,7 @@ KAFKA = (
     KafkaRow(
         "any right",
         (),
-        lost=(*CLUSTER_LOST, *TOPIC_LOST, "mq_dlq_*", "mq_kafka_group_*"),
+        lost=(*CLUSTER_LOST, *TOPIC_LOST, "mq_dlq_*", "mq_kafka_group_*", "mq_objective_*"),
         said=(NO_CLUSTER, Telling(("topics",), "topics", named.DESCRIBE_TOPICS.failure().detail)),
     ),
 )  # fmt: skip
@@ -149,7 +150,7 @@ NODES_LOST = (
     "mq_rabbitmq_node_*", "mq_disk_*", "mq_clock_offset_seconds", "mq_rabbitmq_connections",
     "mq_rabbitmq_dead_lettered_total", "mq_rabbitmq_unroutable_total",
 )  # fmt: skip
-VHOST_LOST = ("mq_rabbitmq_queue_*", "mq_rabbitmq_stream_*", "mq_dlq_*")
+VHOST_LOST = ("mq_rabbitmq_queue_*", "mq_rabbitmq_stream_*", "mq_dlq_*", "mq_objective_*")
 TAG = "the user lacks the `monitoring` tag (rabbitmqctl set_user_tags USER monitoring)"
 MANAGEMENT = "management API"
 RABBITMQ = (
